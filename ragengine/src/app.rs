@@ -14,6 +14,8 @@ use std::sync::{Arc, OnceLock};
 
 pub use generations::{Generations, run_detached};
 use parking_lot::RwLock;
+use ragengine_events::Events;
+use ragengine_guardrails::PolicyFile;
 use ragengine_settings::Settings;
 use stage::Stage;
 pub use stage_timeouts::StageTimeouts;
@@ -63,6 +65,12 @@ pub struct App {
     pub access: OnceLock<AccessControl>,
     /// The limit of chats of each caller.
     pub rate: Rate,
+    /// What tells these settings from others, for answers that are given again.
+    pub settings_fingerprint: String,
+    /// Where events are published. Empty until it is started, and without `events.url`.
+    pub events: OnceLock<Arc<Events>>,
+    /// The policy that answers must hold, if they are checked.
+    pub guardrails: Option<Arc<PolicyFile>>,
     /// Limits the number of concurrent copies of indexes.
     pub transfers: Arc<Semaphore>,
     loaded: OnceLock<Loaded>,

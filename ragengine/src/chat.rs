@@ -2,8 +2,10 @@
 
 mod answer;
 mod answer_stages;
+pub(crate) mod answered_event;
 mod arrival;
 mod begun;
+pub(crate) mod cached;
 mod citations;
 mod closing;
 mod context;
@@ -12,6 +14,7 @@ mod conversing;
 mod hearing;
 mod interactions;
 mod kept;
+mod no_policy;
 mod ongoing;
 mod open_turn;
 mod passage;
@@ -30,11 +33,13 @@ pub use answer::{ChatReply, ChatReplyBody};
 use arrival::Incoming;
 pub use arrival::{Arrival, Way};
 use begun::Begun;
+use cached::Cached;
+pub use cached::Entry;
 use ongoing::Ongoing;
 pub use open_turn::OpenTurns;
 use question::Planned;
 use ragengine_pipeline::request::Request;
-use upstream_request::{Findings, UpstreamRequest};
+use upstream_request::{Findings, Known, UpstreamRequest};
 
 use crate::access::Caller;
 use crate::app::App;
@@ -54,7 +59,7 @@ pub async fn chat(app: &App, caller: &Caller, request: Arc<Request>, arrival: Ar
         Ok(request) => request,
         Err(error) => return Err(report.failed(error)),
     };
-    let kept = request.kept.take();
+    let (kept, cache) = (request.kept.take(), request.cache);
     let begun = if request.is_for_endpoint() {
         // The endpoint does the work, so the chat frees its permit while it waits.
         drop(permit);
@@ -64,7 +69,7 @@ pub async fn chat(app: &App, caller: &Caller, request: Arc<Request>, arrival: Ar
         deadline.keep(app, Box::pin(async { Ok(Begun::of(request).await) })).await
     };
     match begun {
-        Ok(begun) => answer::send(begun, kept, report).await,
+        Ok(begun) => answer::send(begun, kept, cache, report).await,
         Err(error) => {
             kept.into_iter().for_each(|kept| kept.failed());
             Err(report.failed(error))
@@ -87,7 +92,7 @@ async fn prepare(
     }
 }
 
-/// Prepares an answer from an index: budget, search, selection, prompt.
+/// Prepares an answer from an index: budget, cache, search, selection, prompt.
 async fn answer_from_index(
     app: &App,
     caller: &Caller,
@@ -97,9 +102,20 @@ async fn answer_from_index(
 ) -> Result<UpstreamRequest, ApiError> {
     let asked = question::divide(app, turn, report).await?;
     let side_tasks = SideTasks::new(&app.language_model, asked.served.name.as_deref(), &origin.request_id);
-    let found = search::search(app, caller, &asked, side_tasks, report).await?;
+    let (cached, rewritten) = cached::cached_or_rewritten(app, &asked, &side_tasks).await?;
+    let label = cached.label();
+    asked.count_cache(app, label);
+    let ticket = match cached {
+        Cached::Hit(entry, keys) => {
+            let known = Known { entry, keys, condensed_question: rewritten.condensed };
+            return Ok(UpstreamRequest { cache: label, ..upstream_request::known(app, &asked, known, report)? });
+        }
+        Cached::Miss(ticket) => Some(ticket),
+        Cached::Off | Cached::Bypass => None,
+    };
+    let found = search::search(app, caller, &asked, (rewritten, side_tasks), report).await?;
     let (vectors, condensed_question) = (found.vectors.clone(), found.condensed_question.clone());
     let context = context::build(app, &asked, found, report).await?;
-    let findings = Findings { asked: &asked, vectors, condensed_question, context };
-    upstream_request::answer(app, findings, origin, report).await
+    let findings = Findings { asked: &asked, caller, vectors, condensed_question, context, ticket };
+    Ok(UpstreamRequest { cache: label, ..upstream_request::answer(app, findings, origin, report).await? })
 }

@@ -22,6 +22,7 @@ pub use self::session::{SessionId, clear, shown};
 pub use self::window_log::{WindowLog, at_start};
 use crate::access::{Action, Caller};
 use crate::app::App;
+use crate::chat::answered_event::question_submitted;
 use crate::chat::question::{check, default_top_k};
 use crate::chat::served::Served;
 use crate::chat::{Arrival, ChatReply, OpenTurns, chat};
@@ -105,6 +106,7 @@ async fn prepare(
     let index = index_name::chosen(app, caller, question.index_name.as_deref())?;
     loaded.index(caller, Action::Read, &index)?;
     question.model = model::chosen(app, caller, question.endpoint, question.model.take()).await?;
+    publish(app, caller, &question);
     let served = Served::of(app, loaded, question.model.as_deref()).await?;
     let question_tokens = checked(app, caller, &question, &index, &served).await?;
     if question.model.is_none() {
@@ -140,6 +142,17 @@ async fn prepare(
     let request = history.request(app, question, index).await?;
     log_request(app, endpoint, top_k, &request.stages, &session_id);
     Ok((request, Some(Conversation { session_id, place, stage })))
+}
+
+/// Publishes the event about a question, unless the request or the settings turn it off.
+fn publish(app: &App, caller: &Caller, question: &Question) {
+    let endpoints = &app.settings.endpoints;
+    let by_default = if question.endpoint == Endpoint::Chat { endpoints.chat.events } else { endpoints.query.events };
+    let chosen = question.pipeline.as_ref().and_then(|pipeline| pipeline.events);
+    if chosen.unwrap_or(by_default) {
+        let (session_id, model) = (question.session_id.as_deref(), question.model.as_deref());
+        question_submitted(app, caller, &question.query, session_id, model);
+    }
 }
 
 /// Checks a question without its history, and counts its tokens. A question that is refused must not make a session,

@@ -1,5 +1,6 @@
 //! HTTP handlers, one file per resource.
 
+pub mod cache;
 pub mod chat;
 pub mod chat_completions;
 mod chat_reply;

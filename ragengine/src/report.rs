@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ragengine_client::wire::{ContextTokens, ExplainedChunk, ExplainedStage, Explanation};
+use ragengine_index::search::similarity;
 use ragengine_pipeline::budget::Budget;
 use ragengine_pipeline::ranking::answerable::Evidence;
 use ragengine_pipeline::select::Decision;
@@ -71,6 +72,8 @@ pub enum Path {
     Rag,
     /// By the language model, without documents.
     PassThrough,
+    /// With an answer that was known.
+    Known,
 }
 
 impl Path {
@@ -80,6 +83,7 @@ impl Path {
             Self::None => "none",
             Self::Rag => "rag",
             Self::PassThrough => "passthrough",
+            Self::Known => "cached",
         }
     }
 }
@@ -141,6 +145,17 @@ impl Selected {
 }
 
 impl ChatReport {
+    /// The number of retrieved chunks.
+    pub fn found(&self) -> usize {
+        let decisions = self.selection.iter().flat_map(|selection| &selection.decisions);
+        decisions.map(|(_, count)| count).sum()
+    }
+
+    /// The similarity of the nearest chunk.
+    pub fn best_similarity(&self) -> Option<f32> {
+        self.selection.as_ref()?.nearest_distance.map(similarity)
+    }
+
     /// The budget for context and its used part, in tokens.
     pub fn context_tokens(&self) -> Option<ContextTokens> {
         let used = self.selection.as_ref().map_or(0, |selection| selection.used_tokens);

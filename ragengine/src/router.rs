@@ -19,8 +19,8 @@ use crate::admission::Work;
 use crate::app::App;
 use crate::error::{ApiError, shaped};
 use crate::http::{
-    chat, chat_completions, context, documents, embeddings, feedback, generation, indexes, models, observe, page,
-    probes, query, retrieve, search, sources, transfer,
+    cache, chat, chat_completions, context, documents, embeddings, feedback, generation, indexes, models, observe,
+    page, probes, query, retrieve, search, sources, transfer,
 };
 use crate::middleware;
 use crate::pages::{self, Senders};
@@ -94,6 +94,7 @@ fn writes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(sources::put, sources::delete))
         .routes(routes!(indexes::put, indexes::delete))
         .routes(routes!(generation::put, generation::delete))
+        .routes(routes!(cache::purge))
 }
 
 /// Routes that copy indexes. They bypass admission, because they have separate limits for time and size. They need the

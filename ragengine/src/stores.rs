@@ -9,21 +9,33 @@ use std::time::Duration;
 
 use ragengine_settings::{AuthMode, SessionStore as SessionBackend, Settings, StateStore};
 use ragengine_stores::{
-    Embedded, FeedbackStore, InteractionStore, Postgres, PostgresOptions, Redis, RedisOptions, SessionStore,
-    StoreError, StoreMetrics,
+    Embedded, FeedbackStore, Flights, InteractionStore, Postgres, PostgresOptions, Redis, RedisOptions, ResponseCache,
+    SessionStore, StoreError, StoreMetrics,
 };
 
 pub use self::interactions::KeptInteractions;
 pub use self::sweep::sweep;
+pub use crate::chat::Entry;
 use crate::secrets;
+
+const SECONDS_PER_DAY: u64 = 86_400;
 
 /// The stores of a server. One that is switched off is not there.
 pub struct Stores {
     sessions: Arc<SessionStore>,
     feedback: Option<Arc<FeedbackStore>>,
     interactions: Option<Arc<KeptInteractions>>,
+    cache: Option<Arc<AnswerCache>>,
     postgres: Option<Arc<Postgres>>,
     redis: Option<Arc<Redis>>,
+}
+
+/// Answers that are given again, and the questions that wait for one.
+pub struct AnswerCache {
+    /// The answers.
+    pub answers: ResponseCache,
+    /// Questions that are being answered.
+    pub flights: Flights<Entry>,
 }
 
 /// Why the stores cannot be opened.
@@ -51,7 +63,9 @@ impl Stores {
         let wanted = [(feedback.enabled, feedback.store), (interactions.enabled, interactions.store)];
         let needs = |store| wanted.contains(&(true, store));
         let sessions = settings.sessions.store;
-        let needs_postgres = needs(StateStore::Postgres) || sessions == SessionBackend::Postgres;
+        let needs_postgres = needs(StateStore::Postgres)
+            || sessions == SessionBackend::Postgres
+            || settings.cache.enabled && settings.postgres.url.is_some();
         let embedded = if needs(StateStore::Redb) { Some(embedded(&settings.data_dir).await?) } else { None };
         let postgres = if needs_postgres { Some(postgres(settings).await?) } else { None };
         let needs_redis = sessions == SessionBackend::Redis || settings.auth.modes.contains(&AuthMode::SessionToken);
@@ -80,11 +94,17 @@ impl Stores {
             (None, Some(postgres)) => Some(InteractionStore::postgres(postgres, StoreMetrics::clone(metrics))),
             (None, None) => None,
         };
+        let cache = settings.cache.enabled.then(|| {
+            let expiry = Duration::from_secs(u64::from(settings.cache.ttl_days) * SECONDS_PER_DAY);
+            let answers = ResponseCache::new(redis.clone(), postgres.clone(), expiry, StoreMetrics::clone(metrics));
+            Arc::new(AnswerCache { answers, flights: Flights::default() })
+        });
         Ok(Self {
             sessions: Arc::new(sessions),
             redis,
             feedback: feedback.map(Arc::new),
             interactions: interactions.map(|store| Arc::new(KeptInteractions::new(store, Arc::clone(metrics)))),
+            cache,
             postgres,
         })
     }
@@ -107,6 +127,11 @@ impl Stores {
     /// Redis, if a store or the callers' sessions are in it.
     pub fn redis(&self) -> Option<&Arc<Redis>> {
         self.redis.as_ref()
+    }
+
+    /// The answers that are given again.
+    pub fn cache(&self) -> Option<&Arc<AnswerCache>> {
+        self.cache.as_ref()
     }
 
     /// What is wrong with the database now.

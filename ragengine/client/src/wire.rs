@@ -22,7 +22,7 @@ pub use documents::{
 };
 pub use engine_status::{EngineStatus, GrowingGeneration, OwnedSources, Problem, ProblemKind};
 pub use explanation::{ContextTokens, ExplainedChunk, ExplainedEvidence, ExplainedStage, Explanation};
-pub use feedback::{ListVotes, ListedVote, Rating, Success, Vote, VoteList};
+pub use feedback::{ListVotes, ListedVote, PurgeCache, Rating, Success, Vote, VoteList};
 pub use indexes::{
     ChunkingSettings, GenerationPhase, IndexDescription, IndexSettings, NextGeneration, RestoredIndexes,
     SourceDocument, SourceDocuments,

@@ -188,6 +188,16 @@ impl Index {
         self.view.read().size()
     }
 
+    /// The id of the index's store, and the number of transactions that changed documents in it. As long as both stay,
+    /// so do the documents. The id is a new one after a load, a restore or a rebuild.
+    ///
+    /// # Errors
+    ///
+    /// If the disk fails.
+    pub fn version(&self) -> Result<(Uuid, u64), IndexError> {
+        Ok((self.store.id(), self.view.read().reader().changes()?))
+    }
+
     /// The id of a chunk in the API. It is stable: the same text at the same place of the same document has the same
     /// id.
     pub fn node_id(&self, doc_id: &str, ordinal: u32, chunk_hash: &[u8; 32]) -> String {

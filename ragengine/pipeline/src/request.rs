@@ -48,6 +48,10 @@ pub struct Request {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StageChoices {
+    /// Whether an earlier answer to the same question may be given.
+    pub cache: Option<bool>,
+    /// Whether events are published.
+    pub events: Option<bool>,
     /// When a question is rewritten with the history.
     pub condense: Option<Condensing>,
     /// Whether a question is rewritten for the search.

@@ -41,6 +41,11 @@ impl App {
         let redis = redis.map(|detail| Problem { kind: ProblemKind::RedisFailed, detail });
         let access = self.access.get().filter(|access| access.is_ready()).and_then(AccessControl::problem);
         let access = access.map(|detail| Problem { kind: ProblemKind::AuthFailed, detail });
+        let events = self.events.get().and_then(|events| events.problem());
+        let events = events.map(|detail| Problem { kind: ProblemKind::EventsFailed, detail });
+        let guardrails = self.guardrails.as_ref().and_then(|file| file.current().err());
+        let guardrails =
+            guardrails.map(|problem| Problem { kind: ProblemKind::GuardrailsFailed, detail: problem.to_string() });
         let reranker = self.reranker.problem();
         let reranker = reranker.map(|detail| Problem { kind: ProblemKind::RerankerFailed, detail });
         let problems = needs
@@ -50,6 +55,8 @@ impl App {
             .chain(postgres)
             .chain(redis)
             .chain(access)
+            .chain(events)
+            .chain(guardrails)
             .chain(reranker)
             .collect();
         let status = EngineStatus { ready, problems, ..EngineStatus::default() };

@@ -8,6 +8,9 @@ use super::App;
 /// Longest wait for background work when the process ends: a batch of a graph, or a snapshot.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Longest wait for RabbitMQ to take the last events.
+const EVENTS_TIMEOUT: Duration = Duration::from_secs(2);
+
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 impl App {
@@ -30,6 +33,9 @@ impl App {
     pub async fn wait_for_background_work(&self) {
         self.is_grace_over.store(true, Ordering::Relaxed);
         self.open_turns.keep_all().await;
+        if let Some(events) = self.events.get() {
+            events.shut_down(EVENTS_TIMEOUT).await;
+        }
         let Some(loaded) = self.loaded.get() else { return };
         let idle = async {
             while !loaded.catalog.is_idle() {

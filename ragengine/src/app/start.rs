@@ -2,8 +2,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use ragengine_settings::{AuthMode, InferenceService, Settings};
+use ragengine_events::{EventMetrics, EventOptions, Events};
+use ragengine_guardrails::PolicyFile;
+use ragengine_settings::{AuthMode, Guardrails, InferenceService, Settings};
 use ragengine_stores::{SessionTokens, StoreMetrics};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tracing::{error, info};
 
@@ -74,6 +77,9 @@ impl App {
             admission: Admission::new(&settings.limits, Arc::clone(&metrics)),
             write_token: write_token.map(Arc::new),
             access: OnceLock::new(),
+            settings_fingerprint: fingerprint(&settings),
+            events: OnceLock::new(),
+            guardrails: guardrails(&settings.guardrails),
             rate: Rate::new(settings.limits.chats_per_minute_per_caller),
             query_rules: QueryRules::new(&settings).map_err(StartError::Settings)?,
             reranker: Reranker::new(&settings.rerank).map_err(StartError::Settings)?,
@@ -95,6 +101,37 @@ impl App {
             settings,
         }))
     }
+}
+
+/// A hash of the settings.
+fn fingerprint(settings: &Settings) -> String {
+    let json = serde_json::to_vec(settings).unwrap_or_default();
+    hex::encode(Sha256::digest([env!("CARGO_PKG_VERSION").as_bytes(), &json].concat()))
+}
+
+/// Starts the task that publishes events, if the settings have an address.
+fn start_events(app: &App) -> Result<(), StartError> {
+    let Some(url) = app.settings.events.url.clone() else { return Ok(()) };
+    let settings = &app.settings.events;
+    let password = settings.password.as_ref().map(secrets::read).transpose();
+    let password = password.map_err(|error| StartError::Settings(format!("events.password: {error}")))?;
+    let options = EventOptions {
+        url,
+        password: password.map(|password| password.expose().to_owned()),
+        exchange: settings.exchange.clone(),
+        source: format!("/ragengine/{}", app.settings.state_namespace),
+    };
+    let events = Events::start(&options, EventMetrics::clone(&app.metrics.events))
+        .map_err(|error| StartError::Settings(format!("events: {error}")))?;
+    let is_first = app.events.set(Arc::new(events)).is_ok();
+    debug_assert!(is_first, "a server is started once");
+    Ok(())
+}
+
+/// Reads the policy. One that is missing or invalid is read again until it is valid.
+fn guardrails(settings: &Guardrails) -> Option<Arc<PolicyFile>> {
+    let path = settings.policy_file.as_ref().filter(|_| settings.enabled)?;
+    Some(Arc::new(PolicyFile::open(path)))
 }
 
 fn language_model(
@@ -124,6 +161,7 @@ fn language_model(
 /// [`StartError::Settings`] when the database's address or password cannot be used.
 pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     spawn_watchers(app);
+    start_events(app)?;
     let catalog = load_indexes(app).await?;
     let stores = open_stores(app).await?;
     load_access(app, &stores).await?;
@@ -158,6 +196,9 @@ fn spawn_watchers(app: &App) {
     }
     if let LanguageModel::Upstream(upstream) = &*app.language_model {
         tokio::spawn(Arc::clone(upstream).watch());
+    }
+    if let Some(guardrails) = &app.guardrails {
+        tokio::spawn(Arc::clone(guardrails).watch());
     }
 }
 

@@ -26,6 +26,8 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub struct ChatReply {
     /// The id under which the answer can be voted on.
     pub answer_id: Option<String>,
+    /// What the cache did, for the header `x-cache`.
+    pub cache: Option<&'static str>,
     /// The answer.
     pub body: ChatReplyBody,
 }
@@ -48,12 +50,17 @@ pub enum ChatReplyBody {
 /// # Errors
 ///
 /// [`ApiError`] if the language model fails before the reply has started.
-pub(super) async fn send(begun: Begun, mut kept: Option<Box<Kept>>, report: Ongoing) -> Result<ChatReply, ApiError> {
+pub(super) async fn send(
+    begun: Begun,
+    mut kept: Option<Box<Kept>>,
+    cache: Option<&'static str>,
+    report: Ongoing,
+) -> Result<ChatReply, ApiError> {
     if let Some(kept) = &mut kept {
         kept.recorded().await;
     }
     let answer_id = kept.as_ref().and_then(|kept| kept.answer_id.clone());
-    Ok(ChatReply { answer_id, body: body(begun, kept, report).await? })
+    Ok(ChatReply { answer_id, cache, body: body(begun, kept, report).await? })
 }
 
 async fn body(begun: Begun, kept: Option<Box<Kept>>, mut report: Ongoing) -> Result<ChatReplyBody, ApiError> {
@@ -137,10 +144,11 @@ async fn staged_completion(answer: Answer, closing: Closing, hearing: &mut Heari
     let (bytes, stages) = (answer.raw.len(), closing.stages.clone());
     let pass = move |_: &_| {
         let mut ended = None;
-        let changed = with_changes(answer.json()?, |choice| {
+        let changed = with_changes(answer.json()?, stages.is_strict(), |choice| {
             let (text, end) = stages.begin().whole(&choice.text);
+            let finish_reason = end.finish_reason();
             ended.get_or_insert((text.clone(), choice.finish_reason.clone(), end));
-            Change { text, finish_reason: None }
+            Change { text, finish_reason }
         });
         let nothing = || LlmError::Nonsense("its reply has no choices".to_owned());
         let changed = changed.ok_or_else(nothing)?;
@@ -149,9 +157,9 @@ async fn staged_completion(answer: Answer, closing: Closing, hearing: &mut Heari
         Ok::<_, ApiError>((said, changed, ended.ok_or_else(nothing)?))
     };
     let (said, changed, (text, finish_reason, end)) = ragengine_compute::run(bytes, pass).await?;
-    hearing.hear_text(&text, finish_reason.as_deref());
+    hearing.hear_text(&text, end.finish_reason().or(finish_reason.as_deref()));
     hearing.ends(&end);
-    let fields = closing.close(end, &text).await.fields;
+    let fields = closing.close(end, &text, finish_reason.as_deref()).await.fields;
     Ok(ChatReplyBody::Whole { content_type, body: marked(&said, &changed, &fields)?.into() })
 }
 
@@ -173,10 +181,10 @@ async fn conversation(
     let (bytes, stages) = (answer.len(), closing.stages.begin());
     let given = answer.to_owned();
     let (text, end) = ragengine_compute::run(bytes, move |_| Ok::<_, ApiError>(stages.whole(&given))).await?;
-    hearing.hear_text(&text, finish_reason);
+    hearing.hear_text(&text, end.finish_reason().or(finish_reason));
     hearing.ends(&end);
     let endpoint = closing.endpoint;
-    let closed = closing.close(end, &text).await;
+    let closed = closing.close(end, &text, finish_reason).await;
     if let (Some(turn), Some(sources)) = (&hearing.turn, &closed.sources) {
         turn.has_sources(sources);
     }

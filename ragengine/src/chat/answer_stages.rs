@@ -1,16 +1,21 @@
-//! The stages that an answer passes on its way to the client: post-processing and citations.
+//! The stages that an answer passes on its way to the client: post-processing, citations, and guardrails, which see what
+//! leaves.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ragengine_client::wire::ExplainedStage;
 use ragengine_errors::texts;
+use ragengine_guardrails::{GuardStream, Outcome as Checked, Policy};
 use ragengine_pipeline::answer::{CitationRules, CitationStream, Finished, Outcome};
 use ragengine_pipeline::post_process::PostProcessStream;
 
 use super::citations::cited_sources;
 use super::passage::ChatPassage;
 use crate::retrieval::stages::outcome;
+
+/// The finish reason of an answer that the guardrails blocked, as OpenAI has it.
+const CONTENT_FILTER: &str = "content_filter";
 
 /// The stages that are on for an answer.
 #[derive(Clone, Default)]
@@ -19,6 +24,8 @@ pub(super) struct AnswerStages {
     pub postprocess: bool,
     /// The passages that the answer may cite. None if citations are not checked.
     pub citations: Option<Citable>,
+    /// The policy that the answer must hold. None if answers are not checked.
+    pub guardrails: Option<Arc<Policy>>,
 }
 
 /// The passages that an answer may cite, and the rules for answers that cite none.
@@ -35,6 +42,7 @@ pub(super) struct Citable {
 pub(super) struct ChoiceStages {
     postprocess: Option<Timed<PostProcessStream>>,
     citations: Option<Timed<CitationStream>>,
+    guardrails: Option<Timed<GuardStream>>,
     /// The answer so far, for the log.
     answer: Option<String>,
 }
@@ -65,6 +73,8 @@ pub(super) struct AnswerEnd {
     pub stages: Vec<ExplainedStage>,
     /// What the answer cites. None if citations are not checked.
     pub cited: Option<Finished>,
+    /// What the guardrails made of it. None if it is not checked.
+    pub checked: Option<Checked>,
     /// The answer as the language model wrote it. Only if citations are checked and texts are logged.
     pub answer: Option<String>,
 }
@@ -74,12 +84,33 @@ impl AnswerEnd {
     pub fn is_rejected(&self) -> bool {
         self.cited.as_ref().is_some_and(|cited| cited.outcome == Outcome::Rejected)
     }
+
+    /// Whether the answer may be given again: it was not rejected, says what was asked, and was not redacted.
+    pub fn is_good(&self) -> bool {
+        self.cited.as_ref().is_none_or(|cited| cited.outcome == Outcome::Cited)
+            && self.checked.is_none_or(|checked| checked == Checked::Passed)
+    }
+
+    /// Whether the guardrails blocked the answer.
+    pub fn is_blocked(&self) -> bool {
+        self.checked == Some(Checked::Blocked)
+    }
+
+    /// The finish reason instead of the language model's.
+    pub fn finish_reason(&self) -> Option<&'static str> {
+        self.is_blocked().then_some(CONTENT_FILTER)
+    }
 }
 
 impl AnswerStages {
     /// Whether the answer stays as it is.
     pub fn is_empty(&self) -> bool {
-        !self.postprocess && self.citations.is_none()
+        !self.postprocess && self.citations.is_none() && self.guardrails.is_none()
+    }
+
+    /// Whether only text that has passed the stages may be sent.
+    pub fn is_strict(&self) -> bool {
+        self.guardrails.is_some()
     }
 
     /// Begins a choice.
@@ -91,11 +122,17 @@ impl AnswerStages {
             answer: (citations.is_some() && texts::are_logged()).then(String::new),
             postprocess: self.postprocess.then(|| Timed::new(PostProcessStream::default())),
             citations,
+            guardrails: self.guardrails.as_ref().map(|policy| Timed::new(policy.stream())),
         }
     }
 }
 
 impl ChoiceStages {
+    /// Whether the guardrails have blocked the answer. No more text comes then.
+    pub fn is_blocked(&self) -> bool {
+        self.guardrails.as_ref().is_some_and(|guard| guard.stage.outcome() == Checked::Blocked)
+    }
+
     /// Adds a part of the answer. Returns the text that may be sent now.
     pub fn push(&mut self, part: &str) -> String {
         self.answer.iter_mut().for_each(|answer| answer.push_str(part));
@@ -104,6 +141,9 @@ impl ChoiceStages {
             None => part.to_owned(),
         };
         if let Some(stage) = &mut self.citations {
+            text = stage.run(|stage| stage.push(&text));
+        }
+        if let Some(stage) = &mut self.guardrails {
             text = stage.run(|stage| stage.push(&text));
         }
         text
@@ -128,7 +168,13 @@ impl ChoiceStages {
             });
             finished
         });
-        (text, AnswerEnd { stages, cited, answer: self.answer })
+        let checked = self.guardrails.map(|mut stage| {
+            text = stage.run(|stage| stage.push(&text) + &stage.finish());
+            let checked = stage.stage.outcome();
+            stages.push(explained("guardrails", checked_outcome(checked), stage.took));
+            checked
+        });
+        (text, AnswerEnd { stages, cited, checked, answer: self.answer })
     }
 
     /// Processes a whole answer.
@@ -145,6 +191,14 @@ fn cited_outcome(outcome: Outcome) -> &'static str {
         Outcome::Cited => "done",
         Outcome::Rejected => "rejected",
         Outcome::Insufficient => "insufficient",
+    }
+}
+
+fn checked_outcome(checked: Checked) -> &'static str {
+    match checked {
+        Checked::Passed => "unchanged",
+        Checked::Redacted => "redacted",
+        Checked::Blocked => "blocked",
     }
 }
 

@@ -48,7 +48,7 @@ impl Begun {
     /// Sends the request to the language model. If an endpoint has not replied after `keep_alive`, the stream to the
     /// client starts without it. The built-in model is awaited without this limit.
     pub async fn of(request: UpstreamRequest) -> Self {
-        let UpstreamRequest { model, asking, wants_stream, passing, keep_alive, kept: _ } = request;
+        let UpstreamRequest { model, asking, wants_stream, passing, keep_alive, kept: _, cache: _ } = request;
         let question = match asking {
             Asking::Model(question) => question,
             Asking::Nobody(text) => return Self::Known { text, form: Form::of(passing, wants_stream) },

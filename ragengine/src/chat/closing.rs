@@ -4,14 +4,18 @@ use std::sync::Arc;
 
 use ragengine_client::wire::{Explanation, QuerySource};
 use ragengine_embedding::Embedding;
-use ragengine_pipeline::answer::Finished;
 use serde::Serialize;
 use tracing::warn;
 
 use super::answer_stages::{AnswerEnd, AnswerStages, Citable};
+use super::answered_event::PendingEvent;
+use super::cached::{Entry, Ticket};
 use super::citations::{citation, source, support};
+use super::ongoing::Ongoing;
 use super::passage::ChatPassage;
+use super::question::Asked;
 use super::relay::Fields;
+use crate::app::App;
 use crate::retrieval::stages::{self, Endpoint};
 use crate::telemetry::metrics::Metrics;
 
@@ -38,6 +42,34 @@ pub(super) struct Closing {
     pub verifier: Option<Embedding>,
     /// The metrics.
     pub metrics: Arc<Metrics>,
+    /// The number of answers that the caller asks for.
+    pub choices: u64,
+    /// The event about the answer.
+    pub event: Option<PendingEvent>,
+    /// What to keep for equal questions.
+    pub keeping: Option<Box<Keeping>>,
+}
+
+/// An answer that may be kept for equal questions.
+pub(super) struct Keeping {
+    /// The right to keep it.
+    pub ticket: Ticket,
+    /// The similarity of the best chunk, if it is enough and nothing else than the documents was in the prompt.
+    pub similarity: Option<f32>,
+    /// What is known before the answer.
+    pub entry: Entry,
+}
+
+impl Keeping {
+    /// Keeps an answer. Without a text, or with too little similarity, nothing is kept, and equal questions go on alone.
+    async fn keep(self, text: Option<&str>, closed: &Closed) {
+        let Self { ticket, similarity, entry } = self;
+        let sources = closed.sources.clone().unwrap_or_else(|| entry.sources.clone());
+        let citations = closed.fields.iter().find(|(name, _)| *name == CITATIONS).map(|(_, value)| value.clone());
+        let citations = citations.or_else(|| entry.citations.clone());
+        let kept = text.zip(similarity).map(|(text, _)| Entry { answer: text.to_owned(), sources, citations, ..entry });
+        ticket.end(kept, similarity.unwrap_or_default()).await;
+    }
 }
 
 /// The end of an answer.
@@ -50,6 +82,24 @@ pub(super) struct Closed {
 }
 
 impl Closing {
+    /// An answer from an index that passes no stages.
+    pub fn new(app: &App, asked: &Asked, report: &Ongoing, fields: Fields) -> Self {
+        Self {
+            endpoint: asked.way.endpoint,
+            request_id: report.request_id.clone(),
+            question: None,
+            stages: AnswerStages::default(),
+            fields,
+            explanation: None,
+            index_name: asked.index.name().to_owned(),
+            verifier: None,
+            metrics: Arc::clone(&app.metrics),
+            choices: 1,
+            event: None,
+            keeping: None,
+        }
+    }
+
     /// The fields of an answer that passes no stages.
     pub fn into_fields(self) -> Fields {
         let mut fields = self.fields;
@@ -58,16 +108,27 @@ impl Closing {
     }
 
     /// Ends an answer, which has this text after its stages.
-    pub async fn close(mut self, end: AnswerEnd, text: &str) -> Closed {
+    pub async fn close(mut self, end: AnswerEnd, text: &str, finish_reason: Option<&str>) -> Closed {
         for stage in &end.stages {
             stages::count(&self.metrics, self.endpoint, &stage.stage, &end.stages);
         }
         if end.is_rejected() {
             self.log_rejected(end.answer.as_deref());
         }
+        if end.is_blocked() {
+            warn!(request_id = self.request_id, endpoint = self.endpoint.label(), "answer blocked by guardrails");
+        }
         let mut closed = Closed::default();
         if let (Some(cited), Some(citable)) = (&end.cited, self.stages.citations.take()) {
+            // A blocked answer shows nothing of what it cites.
+            let cited: &[usize] = if end.is_blocked() { &[] } else { &cited.citations };
             closed = self.cite(cited, &citable, text).await;
+        }
+        let citation_count = end.cited.as_ref().map(|cited| cited.citations.len());
+        self.event.take().into_iter().for_each(|event| event.publish(text, citation_count));
+        if let Some(keeping) = self.keeping.take() {
+            let is_good = finish_reason == Some("stop") && end.is_good();
+            keeping.keep(is_good.then_some(text), &closed).await;
         }
         if let Some(question) = self.question.take().and_then(|question| json_field("query", &question)) {
             closed.fields.insert(0, question);
@@ -81,9 +142,9 @@ impl Closing {
     }
 
     /// The fields with the cited passages.
-    async fn cite(&self, cited: &Finished, Citable { passages, .. }: &Citable, text: &str) -> Closed {
+    async fn cite(&self, cited: &[usize], Citable { passages, .. }: &Citable, text: &str) -> Closed {
         let cited: Vec<(usize, &ChatPassage)> =
-            cited.citations.iter().filter_map(|position| Some((*position, passages.get(*position)?))).collect();
+            cited.iter().filter_map(|position| Some((*position, passages.get(*position)?))).collect();
         let mut citations: Vec<_> = (1..).zip(&cited).map(|(number, (_, passage))| citation(number, passage)).collect();
         if let Some(embedding) = &self.verifier {
             let positions: Vec<usize> = cited.iter().map(|(position, _)| *position).collect();

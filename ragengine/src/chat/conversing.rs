@@ -31,7 +31,7 @@ impl Conversing {
     /// The event for the next piece, empty if its text is held back. Nothing is lost if the future is dropped early.
     pub async fn next(&mut self, hearing: &mut Hearing) -> Option<Result<Bytes, LlmError>> {
         // What follows `[DONE]` or an error is not awaited.
-        if self.reader.is_done() || self.reader.error().is_some() {
+        if self.reader.is_done() || self.reader.error().is_some() || self.stages.is_blocked() {
             return None;
         }
         let piece = match self.events.next().await? {
@@ -58,10 +58,10 @@ impl Conversing {
         }
         let (rest, end) = stages.finish();
         text.push_str(&rest);
-        hearing.hear_text(&rest, reader.finish_reason());
+        hearing.hear_text(&rest, end.finish_reason().or(reader.finish_reason()));
         hearing.ends(&end);
         let endpoint = closing.endpoint;
-        let closed = closing.close(end, &text).await;
+        let closed = closing.close(end, &text, reader.finish_reason()).await;
         let turn = hearing.turn.take();
         if let (Some(turn), Some(sources)) = (&turn, &closed.sources) {
             turn.has_sources(sources);
@@ -79,7 +79,8 @@ impl Conversing {
 
     /// The result of the answer. None until its end.
     pub fn verdict(&self) -> Option<Verdict> {
-        let has_ended = self.events.has_ended() || self.reader.is_done() || self.reader.error().is_some();
+        let is_over = self.reader.is_done() || self.reader.error().is_some() || self.stages.is_blocked();
+        let has_ended = self.events.has_ended() || is_over;
         has_ended.then(|| self.reader.verdict())
     }
 }

@@ -35,7 +35,7 @@ impl Hearing {
 
     /// The stages of the answer have ended.
     pub fn ends(&mut self, end: &AnswerEnd) {
-        if end.is_rejected() {
+        if end.is_rejected() || end.is_blocked() {
             self.kept.iter_mut().for_each(|kept| kept.forget_interaction());
         }
     }

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
+use super::cached::{Entry, Keys};
 use super::open_turn::OpenTurn;
 use super::passage::ChatPassage;
 use super::question::Asked;
@@ -87,18 +88,12 @@ impl Kept {
         asked: &Asked,
         vectors: &Windows,
         passages: &[ChatPassage],
+        cache_keys: Option<&Keys>,
     ) -> Result<Option<Self>, ApiError> {
         let stores = &app.loaded()?.stores;
         let id = Uuid::new_v4().to_string();
-        let feedback = stores.feedback().filter(|_| asked.on.feedback);
-        let recording = feedback.map(|store| {
-            let (store, answer) = (Arc::clone(store), answer(&id, asked, vectors, passages));
-            tokio::spawn(async move {
-                if let Err(error) = store.record_answer(answer).await {
-                    warn!(kind = error.kind(), reason = error.for_log(), "answer not kept: it cannot be voted on");
-                }
-            })
-        });
+        let about = About { vector: || vectors.mean(), node_ids: node_ids(passages), cache_keys };
+        let recording = record(app, asked, &id, about)?;
         let is_kept = asked.keeps_interaction && !passages.is_empty() && asked.turn.user_prompt.len() <= MAX_TEXT_BYTES;
         let interaction = stores.interactions().filter(|_| is_kept).map(|store| Unanswered {
             store: Arc::clone(store),
@@ -109,6 +104,22 @@ impl Kept {
         let is_in_session = asked.way.conversation.as_ref().is_some_and(|conversation| conversation.place.is_some());
         let is_empty = recording.is_none() && interaction.is_none() && !is_in_session;
         Ok((!is_empty).then_some(Self { answer_id, turn: None, recording, interaction }))
+    }
+
+    /// Begins to keep a chat whose answer was known.
+    ///
+    /// # Errors
+    ///
+    /// When the server is not ready.
+    pub fn known(app: &App, asked: &Asked, entry: &Entry, keys: &Keys) -> Result<Option<Self>, ApiError> {
+        let id = Uuid::new_v4().to_string();
+        let vector = || entry.vector.clone();
+        let about = About { vector, node_ids: entry.node_ids.clone(), cache_keys: Some(keys) };
+        let recording = record(app, asked, &id, about)?;
+        let is_in_session = asked.way.conversation.as_ref().is_some_and(|conversation| conversation.place.is_some());
+        let answer_id = recording.is_some().then_some(id);
+        let is_empty = recording.is_none() && !is_in_session;
+        Ok((!is_empty).then_some(Self { answer_id, turn: None, recording, interaction: None }))
     }
 
     /// Begins the turn of a conversation with these passages, which are a JSON list. The last step before the language
@@ -172,20 +183,50 @@ impl Unanswered {
     }
 }
 
-fn answer(id: &str, asked: &Asked, vectors: &Windows, passages: &[ChatPassage]) -> Answer {
+/// What is known about an answer before it is there.
+struct About<'a, V: FnOnce() -> Vec<f32>> {
+    vector: V,
+    node_ids: Vec<String>,
+    cache_keys: Option<&'a Keys>,
+}
+
+/// Records an answer in the background, so that it can be voted on. None if votes are not kept, or the stage is off.
+fn record<V: FnOnce() -> Vec<f32>>(
+    app: &App,
+    asked: &Asked,
+    id: &str,
+    about: About<'_, V>,
+) -> Result<Option<JoinHandle<()>>, ApiError> {
+    let feedback = app.loaded()?.stores.feedback().filter(|_| asked.on.feedback);
+    Ok(feedback.map(|store| {
+        let (store, answer) = (Arc::clone(store), answer(id, asked, about));
+        tokio::spawn(async move {
+            if let Err(error) = store.record_answer(answer).await {
+                warn!(kind = error.kind(), reason = error.for_log(), "answer not kept: it cannot be voted on");
+            }
+        })
+    }))
+}
+
+fn answer<V: FnOnce() -> Vec<f32>>(id: &str, asked: &Asked, about: About<'_, V>) -> Answer {
     let question = &asked.turn.user_prompt;
-    let members = passages.iter().flat_map(|passage| &passage.members);
     Answer {
         id: id.to_owned(),
         owner: asked.owner.clone(),
         index_name: asked.index.name().to_owned(),
         question: question[..question.floor_char_boundary(MAX_QUESTION_BYTES)].to_owned(),
         fingerprint: asked.index.record().embedding_fingerprint.clone(),
-        vector: vectors.mean(),
-        node_ids: members.take(MAX_VOTED_CHUNKS).map(|member| member.node_id.clone()).collect(),
-        cache_key: None,
+        vector: (about.vector)(),
+        node_ids: about.node_ids,
+        cache_key: about.cache_keys.map(Keys::text),
         created_at_ms: Timestamp::now().as_millisecond(),
     }
+}
+
+/// The ids of the chunks in the prompt that votes count for.
+pub(super) fn node_ids(passages: &[ChatPassage]) -> Vec<String> {
+    let members = passages.iter().flat_map(|passage| &passage.members);
+    members.take(MAX_VOTED_CHUNKS).map(|member| member.node_id.clone()).collect()
 }
 
 fn interaction(id: &str, app: &App, asked: &Asked, vectors: &Windows, passages: &[ChatPassage]) -> Interaction {

@@ -54,6 +54,11 @@ impl Ongoing {
         self.report.is_stream = request.stream;
     }
 
+    /// When the chat began.
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+
     /// Records who asks.
     pub fn is_asked_by(&mut self, caller: &Caller) {
         self.report.caller = caller.logged().map(str::to_owned);
@@ -63,6 +68,11 @@ impl Ongoing {
     pub fn is_about(&mut self, index: &Index) {
         self.metrics.index_is_there(index.name());
         self.report.index = Some(index.name().to_owned());
+    }
+
+    /// Records that the answer was known.
+    pub fn is_known(&mut self) {
+        self.report.path = Path::Known;
     }
 
     /// Records that no documents are used, and why.

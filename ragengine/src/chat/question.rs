@@ -1,6 +1,7 @@
 //! The question of a chat: whether an index is used, which language model answers, and the token budget.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use ragengine_embedding::Embedding;
 use ragengine_index::Index;
@@ -17,7 +18,7 @@ use crate::access::{Action, Caller};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::report::Stage;
-use crate::retrieval::stages::{Endpoint, StagesOn};
+use crate::retrieval::stages::{self, Endpoint, StagesOn, ended};
 
 /// How a request is answered.
 pub(super) enum Planned {
@@ -218,6 +219,22 @@ impl Asked {
     /// Whether the language model gets the question that needs no history, in addition to the conversation.
     pub fn is_condensed_for_model(&self) -> bool {
         self.way.endpoint.is_conversational() || self.request.chat_mode == ChatMode::CondensePlusContext
+    }
+
+    /// Whether an earlier answer may be given, and this one be kept. An explanation is of one answer only.
+    pub fn uses_cache(&self, app: &App) -> bool {
+        app.settings.cache.enabled && self.on.cache && !self.on.interactions && !self.request.explain
+    }
+
+    /// Whether the question is the first of its conversation.
+    pub fn has_no_history(&self) -> bool {
+        self.turn.history.is_empty()
+    }
+
+    /// Counts what the cache did.
+    pub fn count_cache(&self, app: &App, outcome: Option<&str>) {
+        let stage = outcome.map(|outcome| ended("cache", outcome, Instant::now()));
+        stages::count(&app.metrics, self.way.endpoint, "cache", stage.as_slice());
     }
 
     /// Whether a chunk that does not fit into the prompt is cut.

@@ -24,6 +24,7 @@ use crate::retrieval::stages::{StagesOn, ended, outcome};
 const MAX_TOKENS: u32 = 512;
 
 /// What the stage did.
+#[derive(Default)]
 pub(super) struct Rewritten {
     /// The new question. None: the question stays as it was written.
     pub question: Option<String>,

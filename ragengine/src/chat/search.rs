@@ -1,4 +1,4 @@
-//! The retrieval of a chat: rewrites and prepares the question, embeds it, and searches the index.
+//! The retrieval of a chat: prepares the question, embeds it, and searches the index.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use ragengine_pipeline::request::RetrievalMode;
 
 use super::ongoing::Ongoing;
 use super::question::Asked;
-use super::rewrite::{Rewritten, rewrite};
+use super::rewrite::Rewritten;
 use crate::access::Caller;
 use crate::app::App;
 use crate::error::ApiError;
@@ -43,12 +43,12 @@ pub(super) async fn search(
     app: &App,
     caller: &Caller,
     asked: &Arc<Asked>,
-    side_tasks: SideTasks,
+    (rewritten, side_tasks): (Rewritten, SideTasks),
     report: &mut Ongoing,
 ) -> Result<Found, ApiError> {
     let (endpoint, request) = (asked.way.endpoint, &asked.request);
     let on = asked.on;
-    let Rewritten { question, condensed, stage } = rewrite(app, asked, on, &side_tasks).await?;
+    let Rewritten { question, condensed, stage } = rewritten;
     stages::count(&app.metrics, endpoint, "rewrite", stage.as_slice());
     if stage.is_some() {
         report.stage_ends(Stage::Rewrite);

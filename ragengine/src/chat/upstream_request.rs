@@ -5,22 +5,27 @@ use std::time::Duration;
 
 use ragengine_client::wire::SourceNode;
 use ragengine_embedding::Windows;
+use ragengine_guardrails::Policy;
 use ragengine_pipeline::answer::CitationRules;
 use ragengine_pipeline::chat_body::BodyChanges;
 use ragengine_pipeline::request::Request;
 use serde::Serialize;
 
 use super::answer_stages::{AnswerStages, Citable};
+use super::answered_event::PendingEvent;
+use super::cached::{Entry, Keys, Ticket};
 use super::citations::{citation, source};
-use super::closing::{CITATIONS, Closing};
+use super::closing::{CITATIONS, Closing, Keeping};
 use super::context::Context;
 use super::conversed::HISTORY_UNAVAILABLE;
-use super::kept::Kept;
+use super::kept::{Kept, node_ids};
+use super::no_policy::NoPolicy;
 use super::ongoing::Ongoing;
 use super::passage::ChatPassage;
 use super::question::Asked;
 use super::relay::{Fields, Passing};
 use super::served::{self, model_of};
+use crate::access::Caller;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::language_model::extractive::{NOTHING_FITS, NOTHING_RELEVANT, Quotable};
@@ -47,6 +52,8 @@ pub(super) struct UpstreamRequest {
     pub keep_alive: Duration,
     /// What is kept of the chat. Boxed, because most chats have none.
     pub kept: Option<Box<Kept>>,
+    /// What the cache did.
+    pub cache: Option<&'static str>,
 }
 
 /// Who answers.
@@ -89,23 +96,109 @@ pub(super) async fn pass_through(
             BodyChanges { default_model: model_of(upstream, request.model.as_deref()).await, ..BodyChanges::default() };
         Question::changed(&request, changes, origin).await?
     };
-    let mut fields = Fields::new();
-    if request.explain {
-        fields.push(("explanation", json_text(&report.explanation())?));
-    }
-    Ok(to_ask(app, Asking::Model(question), Passing::AsItComes(fields), &request))
+    let passing = match guardrails(app)? {
+        None if request.explain => Passing::AsItComes(vec![("explanation", json_text(&report.explanation())?)]),
+        None => Passing::AsItComes(Fields::new()),
+        guardrails => Passing::Completion(Box::new(Closing {
+            endpoint: Endpoint::Completions,
+            request_id: report.request_id.clone(),
+            question: None,
+            stages: AnswerStages { guardrails, ..AnswerStages::default() },
+            fields: Fields::new(),
+            explanation: request.explain.then(|| Box::new(report.explanation())),
+            index_name: String::new(),
+            verifier: None,
+            metrics: Arc::clone(&app.metrics),
+            choices: request.choices,
+            event: None,
+            keeping: None,
+        })),
+    };
+    Ok(to_ask(app, Asking::Model(question), passing, &request))
 }
 
 /// The result of the search for a question.
 pub(super) struct Findings<'a> {
     /// The question and its budget.
     pub asked: &'a Asked,
+    /// Who asks.
+    pub caller: &'a Caller,
     /// The vectors of the question.
     pub vectors: Windows,
     /// The question that needs no history.
     pub condensed_question: Option<String>,
     /// The context for the prompt.
     pub context: Context,
+    /// The right to keep the answer for equal questions.
+    pub ticket: Option<Box<Ticket>>,
+}
+
+/// An answer that was known.
+pub(super) struct Known {
+    /// The answer, with what its reply has.
+    pub entry: Arc<Entry>,
+    /// The keys of the question.
+    pub keys: Keys,
+    /// The question that needs no history.
+    pub condensed_question: Option<String>,
+}
+
+/// Prepares the reply with an answer that was known. The language model is not asked.
+///
+/// # Errors
+///
+/// When the server is not ready, or there is no valid policy for answers.
+pub(super) fn known(
+    app: &App,
+    asked: &Asked,
+    Known { entry, keys, condensed_question }: Known,
+    report: &mut Ongoing,
+) -> Result<UpstreamRequest, ApiError> {
+    let endpoint = asked.way.endpoint;
+    report.is_known();
+    let mut kept = Kept::known(app, asked, &entry, &keys)?.map(Box::new);
+    let mut fields = Fields::new();
+    if endpoint == Endpoint::Query {
+        fields.push(("sources", entry.sources.clone()));
+    }
+    if let Some(citations) = &entry.citations {
+        fields.push((CITATIONS, citations.clone()));
+    }
+    fields.extend(of_conversation(asked, kept.as_deref(), condensed_question.as_ref())?);
+    if let Some(kept) = &mut kept {
+        kept.begin_turn(asked, &entry.sources);
+    }
+    let closing = Box::new(Closing {
+        question: (endpoint == Endpoint::Chat).then(|| asked.turn.user_prompt.clone()),
+        // The answer has passed its stages, under the policy that still holds.
+        ..Closing::new(app, asked, report, fields)
+    });
+    guardrails(app)?;
+    let asking = Asking::Nobody(entry.answer.clone());
+    Ok(UpstreamRequest { kept, ..to_ask(app, asking, Passing::Conversation(closing), &asked.request) })
+}
+
+/// The fields of a reply of our own, besides its answer and its passages.
+fn of_conversation(
+    asked: &Asked,
+    kept: Option<&Kept>,
+    condensed_question: Option<&String>,
+) -> Result<Fields, ApiError> {
+    let mut fields = Fields::new();
+    let conversation = asked.way.conversation.as_ref();
+    if let (Endpoint::Query, Some(conversation)) = (asked.way.endpoint, conversation) {
+        fields.push(("session_id", json_text(&conversation.session_id)?));
+    }
+    if let Some(id) = kept.and_then(|kept| kept.answer_id.as_ref()) {
+        fields.push(("answer_id", json_text(id)?));
+    }
+    if conversation.is_some_and(|conversation| conversation.place.is_none()) {
+        fields.push(("history", HISTORY_UNAVAILABLE.to_owned()));
+    }
+    if let Some(question) = condensed_question {
+        fields.push(("condensed_question", json_text(question)?));
+    }
+    Ok(fields)
 }
 
 /// Builds the request for an answer from an index.
@@ -115,15 +208,17 @@ pub(super) async fn answer(
     origin: Origin,
     report: &mut Ongoing,
 ) -> Result<UpstreamRequest, ApiError> {
-    let Findings { asked, vectors, condensed_question, context } = findings;
+    let Findings { asked, caller, vectors, condensed_question, context, ticket } = findings;
     let Context { passages, finished, has_context, relevant } = context;
-    let mut kept = Kept::begin(app, asked, &vectors, &passages)?.map(Box::new);
+    let keys = ticket.as_ref().map(|ticket| &ticket.keys);
+    let mut kept = Kept::begin(app, asked, &vectors, &passages, keys)?.map(Box::new);
     if !has_context {
         report.passes_through(without_context(report, relevant));
     }
     let is_built_in = !app.language_model.is_endpoint();
     let endpoint = asked.way.endpoint;
     let passages: Arc<[ChatPassage]> = passages.into();
+    let vector = vectors.mean();
     let asking = if endpoint == Endpoint::Chat && !has_context {
         Asking::Nobody(NOTHING_FOUND.to_owned())
     } else if is_built_in {
@@ -145,7 +240,7 @@ pub(super) async fn answer(
         let changes = BodyChanges { default_model: asked.served.name.clone(), messages, max_tokens };
         Asking::Model(Question::changed(&asked.request, changes, origin).await?)
     };
-    let stages = stages_of(app, asked, &asking, &passages);
+    let stages = stages_of(app, asked, &asking, &passages)?;
     let mut fields = Fields::new();
     let mut kept_sources = None;
     if endpoint.is_conversational() {
@@ -158,35 +253,40 @@ pub(super) async fn answer(
             });
             kept_sources = Some(sources);
         }
-        let conversation = asked.way.conversation.as_ref();
-        if let (Endpoint::Query, Some(conversation)) = (endpoint, conversation) {
-            fields.push(("session_id", json_text(&conversation.session_id)?));
-        }
-        if let Some(id) = kept.as_ref().and_then(|kept| kept.answer_id.as_ref()) {
-            fields.push(("answer_id", json_text(id)?));
-        }
-        if conversation.is_some_and(|conversation| conversation.place.is_none()) {
-            fields.push(("history", HISTORY_UNAVAILABLE.to_owned()));
-        }
+        fields.extend(of_conversation(asked, kept.as_deref(), condensed_question.as_ref())?);
     } else if has_context || is_built_in {
         fields.push((SOURCE_NODES, sources(Arc::clone(&passages)).await?));
     }
-    if let Some(question) = condensed_question {
-        fields.push(("condensed_question", json_text(&question)?));
+    if let (false, Some(question)) = (endpoint.is_conversational(), &condensed_question) {
+        fields.push(("condensed_question", json_text(question)?));
     }
     if let Some(kept) = &mut kept {
         kept.begin_turn(asked, kept_sources.as_deref().unwrap_or("[]"));
     }
+    let is_model_asked = matches!(asking, Asking::Model(_));
+    let keeping = ticket.map(|ticket| {
+        let min_similarity = app.settings.cache.min_similarity;
+        let is_from_documents = is_model_asked && has_context && asked.has_no_history();
+        let similarity = report.best_similarity().filter(|best| is_from_documents && *best >= min_similarity);
+        let of_fields = |name: &str| fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value.clone());
+        let entry = Entry {
+            answer: String::new(),
+            sources: kept_sources.clone().unwrap_or_else(|| "[]".to_owned()),
+            citations: of_fields(CITATIONS),
+            node_ids: node_ids(&passages),
+            vector,
+        };
+        Box::new(Keeping { ticket: *ticket, similarity, entry })
+    });
+    let event = PendingEvent::new(app, caller, asked, report.started(), report.found()).filter(|_| is_model_asked);
     let closing = Box::new(Closing {
-        endpoint,
-        request_id: report.request_id.clone(),
         question: (endpoint == Endpoint::Chat).then(|| asked.turn.user_prompt.clone()),
         stages,
-        fields,
         explanation: asked.request.explain.then(|| Box::new(report.explanation())),
-        index_name: asked.index.name().to_owned(),
         verifier: app.settings.citations.verify.then(|| asked.embedding.clone()),
-        metrics: Arc::clone(&app.metrics),
+        event,
+        keeping,
+        ..Closing::new(app, asked, report, fields)
     });
     let passing =
         if endpoint.is_conversational() { Passing::Conversation(closing) } else { Passing::Completion(closing) };
@@ -194,7 +294,12 @@ pub(super) async fn answer(
 }
 
 /// The stages that the answer passes. An answer of our own passes none.
-fn stages_of(app: &App, asked: &Asked, asking: &Asking, passages: &Arc<[ChatPassage]>) -> AnswerStages {
+fn stages_of(
+    app: &App,
+    asked: &Asked,
+    asking: &Asking,
+    passages: &Arc<[ChatPassage]>,
+) -> Result<AnswerStages, ApiError> {
     let is_own = matches!(asking, Asking::Nobody(_));
     let on = AnswerStages {
         postprocess: asked.on.postprocess && !is_own,
@@ -205,13 +310,25 @@ fn stages_of(app: &App, asked: &Asked, asking: &Asking, passages: &Arc<[ChatPass
                 insufficient_phrases: app.settings.citations.insufficient_phrases.clone(),
             },
         }),
+        guardrails: guardrails(app)?.filter(|_| !is_own),
     };
-    for (stage, is_on) in [("postprocess", on.postprocess), ("citations", on.citations.is_some())] {
+    let are_on = [
+        ("postprocess", on.postprocess),
+        ("citations", on.citations.is_some()),
+        ("guardrails", on.guardrails.is_some()),
+    ];
+    for (stage, is_on) in are_on {
         if !is_on {
             stages::count(&app.metrics, asked.way.endpoint, stage, &[]);
         }
     }
-    on
+    Ok(on)
+}
+
+/// The policy that answers must hold. None if answers are not checked.
+fn guardrails(app: &App) -> Result<Option<Arc<Policy>>, ApiError> {
+    let current = app.guardrails.as_ref().map(|file| file.current()).transpose();
+    current.map_err(|problem| NoPolicy(problem).into())
 }
 
 fn to_ask(app: &App, asking: Asking, passing: Passing, request: &Request) -> UpstreamRequest {
@@ -222,6 +339,7 @@ fn to_ask(app: &App, asking: Asking, passing: Passing, request: &Request) -> Ups
         passing,
         keep_alive: Duration::from_secs(app.settings.chat.keep_alive_seconds),
         kept: None,
+        cache: None,
     }
 }
 

@@ -20,6 +20,9 @@ use crate::telemetry::REQUEST_ID;
 /// The header with the id under which an answer can be voted on.
 const ANSWER_ID: HeaderName = HeaderName::from_static("x-answer-id");
 
+/// The header that says whether the answer was known: `hit`, `miss` or `bypass`.
+const CACHE: HeaderName = HeaderName::from_static("x-cache");
+
 /// Reads the body of a request, and starts its report and its deadline.
 ///
 /// # Errors
@@ -34,7 +37,7 @@ pub(super) async fn arrive(app: &App, endpoint: Endpoint, mut request: Request) 
 }
 
 /// The response with an answer.
-pub(super) fn respond(ChatReply { answer_id, body }: ChatReply) -> Response {
+pub(super) fn respond(ChatReply { answer_id, cache, body }: ChatReply) -> Response {
     let mut response = match body {
         ChatReplyBody::Whole { content_type, body } => ([(header::CONTENT_TYPE, content_type)], body).into_response(),
         ChatReplyBody::Events(events) => {
@@ -45,6 +48,9 @@ pub(super) fn respond(ChatReply { answer_id, body }: ChatReply) -> Response {
             (headers, Body::from_stream(events)).into_response()
         }
     };
+    if let Some(cache) = cache {
+        response.headers_mut().insert(CACHE, HeaderValue::from_static(cache));
+    }
     if let Some(id) = answer_id.and_then(|id| HeaderValue::from_str(&id).ok()) {
         response.headers_mut().insert(ANSWER_ID, id);
     }

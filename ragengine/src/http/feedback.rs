@@ -11,6 +11,7 @@ use ragengine_stores::{self as stores, FeedbackStore, NewVote, VotePage, VoteQue
 use super::extract::{JsonBody, PathParameters, QueryString, out_of_bounds};
 use crate::access::{Action, Caller, may};
 use crate::app::App;
+use crate::chat::cached::voted_down;
 use crate::error::{ApiError, PlainError};
 
 /// The longest comment, in characters.
@@ -36,6 +37,7 @@ pub async fn vote(
         return Err(out_of_bounds(["body", "comment"], "of at most 4000 characters").into());
     }
     may(&caller, Action::Read, None).map_err(ApiError::from)?;
+    let (is_down, answer_id) = (matches!(vote.rating, Rating::Down), vote.answer_id.clone());
     let vote = NewVote {
         answer_id: vote.answer_id,
         voter: caller.owner().to_owned(),
@@ -47,6 +49,12 @@ pub async fn vote(
         voted_at_ms: Timestamp::now().as_millisecond(),
     };
     store(&app)?.vote(caller.owner(), vote).await.map_err(ApiError::from)?;
+    if let (true, Some(cache)) = (is_down, app.loaded()?.stores.cache()) {
+        let keys = store(&app)?.cache_key(&answer_id).await.map_err(ApiError::from)?;
+        if let Some(keys) = keys {
+            voted_down(cache, &keys).await;
+        }
+    }
     Ok(Json(Success::default()))
 }
 

@@ -13,11 +13,13 @@ use crate::app::{App, Loaded};
 use crate::error::{ApiError, PlainError};
 use ragengine_compute::blocking;
 use ragengine_embedding::Embedding;
+use ragengine_errors::Logged as _;
 use ragengine_index::IndexError;
 use ragengine_index::chunking::Sizes;
 use ragengine_index::generation::RequestedSettings;
 use ragengine_index::name::check_name;
 use ragengine_index::record::IndexRecord;
+use tracing::warn;
 
 /// Lists the names of all indexes.
 #[utoipa::path(get, path = "/indexes", tag = "indexes",
@@ -96,6 +98,12 @@ pub async fn delete(
     may(&caller, Action::Write, Some(&index_name))?;
     let name = index_name.clone();
     blocking::run(move || catalog.delete(&name)).await?;
+    if let Some(cache) = app.loaded()?.stores.cache()
+        && let Err(error) = cache.answers.forget_index(&index_name).await
+    {
+        // A new index with this name has another store, so its questions have other keys.
+        warn!(kind = error.kind(), reason = error.for_log(), "answers of a deleted index are kept until they expire");
+    }
     Ok(Json(Message { message: format!("Successfully deleted index {index_name}.") }))
 }
 

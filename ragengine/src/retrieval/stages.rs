@@ -56,6 +56,8 @@ impl Endpoint {
                     context_format: on.context_format,
                     postprocess: on.postprocess,
                     citations: on.citations,
+                    cache: false,
+                    events: false,
                 }
             }
             Self::Retrieve => {
@@ -74,6 +76,8 @@ impl Endpoint {
                     context_format: ContextFormat::Numbered,
                     postprocess: false,
                     citations: false,
+                    cache: false,
+                    events: false,
                 }
             }
             Self::Query => {
@@ -92,6 +96,8 @@ impl Endpoint {
                     context_format: on.context_format,
                     postprocess: on.postprocess,
                     citations: on.citations,
+                    cache: on.cache,
+                    events: on.events,
                 }
             }
             Self::Chat => {
@@ -110,6 +116,8 @@ impl Endpoint {
                     context_format: on.context_format,
                     postprocess: on.postprocess,
                     citations: on.citations,
+                    cache: on.cache,
+                    events: on.events,
                 }
             }
         };
@@ -127,6 +135,8 @@ impl Endpoint {
             context_format: choices.context_format.unwrap_or(by_default.context_format),
             postprocess: choices.postprocess.unwrap_or(by_default.postprocess),
             citations: choices.citations.unwrap_or(by_default.citations),
+            cache: self.is_conversational() && choices.cache.unwrap_or(by_default.cache),
+            events: self.is_conversational() && choices.events.unwrap_or(by_default.events),
         }
     }
 
@@ -134,7 +144,7 @@ impl Endpoint {
     fn has(self, stage: &str) -> bool {
         match self {
             Self::Retrieve => matches!(stage, "acronyms" | "filters" | "retrieval"),
-            Self::Completions => stage != "session",
+            Self::Completions => !matches!(stage, "session" | "cache" | "events"),
             Self::Query | Self::Chat => true,
         }
     }
@@ -169,6 +179,10 @@ pub struct StagesOn {
     pub postprocess: bool,
     /// Whether the citations of the answer are checked and renumbered.
     pub citations: bool,
+    /// Whether an earlier answer to the same question may be given.
+    pub cache: bool,
+    /// Whether events are published.
+    pub events: bool,
 }
 
 impl StagesOn {

@@ -23,6 +23,9 @@ pub async fn sweep(app: Arc<App>) {
         if let Some(interactions) = loaded.stores.interactions() {
             report("interactions", interactions.sweep(now_ms).await);
         }
+        if let Some(cache) = loaded.stores.cache() {
+            report("cache", cache.answers.sweep(now_ms).await);
+        }
         tokio::time::sleep(PAUSE).await;
     }
 }

@@ -52,5 +52,9 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 pub fn filter(log: &Log) -> Result<EnvFilter, String> {
     let from_environment = std::env::var("RUST_LOG").ok().filter(|value| !value.is_empty());
     let directives = from_environment.unwrap_or_else(|| log.level.clone());
-    EnvFilter::try_new(&directives).map_err(|error| format!("log.level '{directives}' is invalid: {error}"))
+    let filter =
+        EnvFilter::try_new(&directives).map_err(|error| format!("log.level '{directives}' is invalid: {error}"))?;
+    // It logs each lost connection, which this program does, too.
+    let quiet = "lapin=off".parse().map_err(|error| format!("the filter of the log: {error}"))?;
+    Ok(if directives.contains("lapin") { filter } else { filter.add_directive(quiet) })
 }

@@ -14,6 +14,7 @@ pub use connections::{Closed, ConnectionMetrics, ListenerMetrics};
 pub use http::HttpMetrics;
 use prometheus::{Encoder as _, TextEncoder};
 use ragengine_embedding::EmbeddingMetrics;
+use ragengine_events::EventMetrics;
 use ragengine_index::IndexSize;
 use ragengine_index::metrics::IndexMetrics;
 pub use ragengine_metrics::IndexLabel;
@@ -33,12 +34,12 @@ metrics! {
         /// Questions that were longer than the embedding model's limit and were searched in several windows. `asker` is
         /// `chat` or `retrieve`.
         long_questions_total: Counters["asker"],
-        /// Stages of the pipeline. `endpoint` is `completions`, `retrieve`, `query` or `chat`; `stage` is `rate_limit`, `session`, `rewrite`, `acronyms`, `filters`,
-        /// `retrieval`, `feedback`, `recency`, `rerank`, `diversity`, `interactions`, `postprocess` or `citations`;
-        /// `outcome` is `done`, `unchanged` (nothing to do), `off`, `failed`, `timeout`, `nonsense` (the reply of a
+        /// Stages of the pipeline. `endpoint` is `completions`, `retrieve`, `query` or `chat`; `stage` is `rate_limit`, `session`, `cache`, `rewrite`, `acronyms`, `filters`,
+        /// `retrieval`, `feedback`, `recency`, `rerank`, `diversity`, `interactions`, `postprocess`, `citations` or `guardrails`;
+        /// `outcome` is `done`, `unchanged` (nothing to do), `off`, `hit`, `miss` and `bypass` (of the cache), `failed`, `timeout`, `nonsense` (the reply of a
         /// reranker names no passage), `dropped` (nothing near enough was found with the filter), `rejected` (the
-        /// answer cites nothing) `insufficient` (the answer says that the documents do not suffice) or `refused` (over the limit of the
-        /// caller).
+        /// answer cites nothing) `insufficient` (the answer says that the documents do not suffice), `redacted` and `blocked` (by guardrails)
+        /// or `refused` (over the limit of the caller).
         pipeline_stages_total: Counters["endpoint", "stage", "outcome"],
         /// How well cited passages support the sentences that cite them, 0 to 1: the least similarity of one of them.
         /// Only with `citations.verify`.
@@ -66,6 +67,8 @@ pub struct Metrics {
     pub connections: ConnectionMetrics,
     /// Embedding.
     pub embedding: EmbeddingMetrics,
+    /// Events.
+    pub events: EventMetrics,
     /// Indexes.
     pub index: Arc<IndexMetrics>,
     /// Stores.
@@ -91,6 +94,7 @@ impl Metrics {
             chat: ChatMetrics::new(&mut builder)?,
             connections: ConnectionMetrics::new(&mut builder)?,
             embedding: EmbeddingMetrics::new(&mut builder)?,
+            events: EventMetrics::new(&mut builder)?,
             index: IndexMetrics::new(&mut builder)?,
             stores: Arc::new(StoreMetrics::new(&mut builder)?),
             built: builder.finish(),

@@ -89,6 +89,15 @@ impl FeedbackStore {
         run!(self.vote(owner, vote, now_ms()))
     }
 
+    /// The key of an answer in the response cache. None if it has none, or is unknown.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn cache_key(&self, answer_id: &str) -> Result<Option<String>, StoreError> {
+        run!(self.cache_key(answer_id))
+    }
+
     /// Removes the voter's vote on an answer of this owner.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod auth;
 mod backup;
 mod bad_input;
 mod bodies;
@@ -20,12 +21,14 @@ mod crash;
 mod documents;
 mod durability;
 mod embeddings;
+mod events;
 mod faults;
 mod feedback;
 mod filters;
 mod forwarding;
 mod generations;
 mod goldens;
+mod guarded_answers;
 mod hybrid;
 mod interactions;
 mod language_model_health;
@@ -43,6 +46,7 @@ mod query;
 mod query_rules;
 mod remote_embedding;
 mod rerank;
+mod response_cache;
 mod retrieve;
 mod rewrite;
 mod snapshots;
@@ -52,6 +56,9 @@ mod status;
 mod streams;
 mod support;
 mod sync;
+#[path = "../../events/tests/events/test_rabbitmq.rs"]
+#[expect(dead_code, reason = "the tests of the crate `ragengine-events` use the rest")]
+mod test_rabbitmq;
 mod tokens;
 mod transports;
 mod write_token;

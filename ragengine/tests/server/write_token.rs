@@ -130,7 +130,7 @@ async fn only_writes_and_copies_require_the_token() {
         let right = Server::reply(request().bearer_auth("right")).await;
         assert_ne!(right.status, 401, "{method} {path}");
     }
-    assert_eq!(writes, 13);
+    assert_eq!(writes, 14);
 }
 
 #[tokio::test]

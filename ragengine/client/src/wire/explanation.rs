@@ -80,11 +80,11 @@ pub struct ExplainedEvidence {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ExplainedStage {
     /// `session`, `rewrite`, `acronyms`, `filters`, `retrieval`, `feedback`, `recency`, `rerank`, `diversity`,
-    /// `interactions`, `postprocess` or `citations`.
+    /// `interactions`, `postprocess`, `citations` or `guardrails`.
     pub stage: String,
     /// `done`, `unchanged`, `failed`, `timeout`, `nonsense` (a reply that names no passage), `dropped` (a filter rule with
-    /// which nothing near enough was found), `rejected` (an answer that cites nothing) or `insufficient` (one that says
-    /// that the documents do not suffice).
+    /// which nothing near enough was found), `rejected` (an answer that cites nothing), `insufficient` (one that says that
+    /// the documents do not suffice), `redacted` or `blocked` (by guardrails).
     pub outcome: String,
     /// Duration in milliseconds.
     pub elapsed_ms: f64,

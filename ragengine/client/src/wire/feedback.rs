@@ -85,3 +85,10 @@ impl Default for Success {
         Self { status: "success".to_owned() }
     }
 }
+
+/// The index whose answers are forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PurgeCache {
+    /// The index.
+    pub index_name: String,
+}

@@ -100,6 +100,13 @@ pub struct PipelineStages {
     /// Whether the citations of the answer are checked and renumbered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub citations: Option<bool>,
+    /// Whether an earlier answer to the same question is given again. Only for `/query` and `/chat`. The reply has the
+    /// header `x-cache`: `hit`, `miss` or `bypass`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<bool>,
+    /// Whether events about the question and its answer are published. Only for `/query` and `/chat`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<bool>,
     /// Only interactions with this provider are used, such as `openai/gpt-4o`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,

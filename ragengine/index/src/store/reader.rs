@@ -6,6 +6,7 @@ use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTable as _, TableDefinit
 use uuid::Uuid;
 
 use super::tables::{CHUNKS, DOCUMENTS, HASHES, NEXT_ROW, NUMBERS, PAGES, REVISIONS, SYNCS, TEXTS, VECTORS};
+use super::transaction::CHANGE_COUNTER;
 use super::{EMBEDDING, StoreError, meta, number_of};
 use crate::record::{ChunkRecord, DocumentRecord, IndexRecord};
 
@@ -111,6 +112,11 @@ impl Reader {
             None => Ok(None),
         };
         numbers.into_iter().map(revision).collect()
+    }
+
+    /// The number of transactions that have changed documents since the store was created.
+    pub fn changes(&self) -> Result<u64, StoreError> {
+        meta(&self.transaction, CHANGE_COUNTER)?.map_or(Ok(0), |bytes| number_of(CHANGE_COUNTER, &bytes))
     }
 
     /// The last finished synchronisation of each source.

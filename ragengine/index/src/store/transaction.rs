@@ -11,6 +11,9 @@ use super::tables::{
 use super::{EMBEDDING, StoreError, number_of};
 use crate::record::{ChunkRecord, DocumentRecord};
 
+/// The number of transactions that changed documents.
+pub(super) const CHANGE_COUNTER: &str = "changes";
+
 /// A write transaction. It is rolled back if it is dropped without a commit.
 pub struct Transaction {
     inner: WriteTransaction,
@@ -28,6 +31,9 @@ impl Transaction {
 
     /// Commits durably. Returns the changed documents.
     pub(super) fn commit(self) -> Result<Changes, StoreError> {
+        if self.changes.borrow().len() > 0 {
+            self.take(CHANGE_COUNTER, 1)?;
+        }
         self.inner.commit().map_err(redb::Error::from)?;
         Ok(self.changes.into_inner())
     }

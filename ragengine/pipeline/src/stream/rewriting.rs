@@ -20,9 +20,16 @@ pub struct Change {
 pub struct Rewriting {
     /// The first event with choices, whose other fields the events that are added have, too.
     first: Option<Bytes>,
+    /// Whether only text that `change` has seen may pass.
+    is_strict: bool,
 }
 
 impl Rewriting {
+    /// Lets only text pass that `change` has seen, and tool calls. Reasoning and other texts are removed.
+    pub fn strict() -> Self {
+        Self { first: None, is_strict: true }
+    }
+
     /// The events instead of this one. `change` is called for each part of a choice, in order. The rest of a choice comes
     /// in an event of its own before the one with the finish reason.
     pub fn rewrite(&mut self, chunk: Chunk, change: impl FnMut(&Delta) -> Change) -> Vec<Chunk> {
@@ -32,13 +39,20 @@ impl Rewriting {
         }
         let changes: Vec<Change> = deltas.iter().map(change).collect();
         let is_same = |(delta, change): (&Delta, &Change)| delta.text == change.text && change.finish_reason.is_none();
-        if deltas.iter().zip(&changes).all(is_same) {
+        let has_other_text = self.is_strict && has_other_text(&chunk);
+        if deltas.iter().zip(&changes).all(is_same) && !has_other_text {
             return vec![chunk];
         }
         let mut written = Vec::new();
         let mut value: Value = chunk.data().and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
+        if value.is_null() {
+            return written;
+        }
         let mut choices: Vec<&mut Value> =
             value.get_mut("choices").and_then(Value::as_array_mut).into_iter().flatten().collect();
+        if self.is_strict {
+            choices.iter_mut().for_each(|choice| keep_checked(choice.get_mut("delta")));
+        }
         for ((delta, change), position) in deltas.iter().zip(changes).zip(0..) {
             let is_last = delta.finish_reason.is_some();
             if is_last && !change.text.is_empty() {
@@ -57,16 +71,41 @@ impl Rewriting {
         written
     }
 
+    /// The events that end an answer before the language model does: one with a finish reason, and `[DONE]`.
+    pub fn end(&self, choice: u64, finish_reason: &str) -> [Chunk; 2] {
+        let choices = json!([{"index": choice, "delta": {}, "finish_reason": finish_reason}]);
+        [self.with_choices(choices), Chunk::read(event("[DONE]").into())]
+    }
+
     /// An event with a part of a choice.
     pub fn part(&self, choice: u64, text: &str) -> Chunk {
+        self.with_choices(json!([{"index": choice, "delta": {"content": text}, "finish_reason": null}]))
+    }
+
+    fn with_choices(&self, choices: Value) -> Chunk {
         let first = self.first.as_deref().and_then(super::data).and_then(|data| serde_json::from_str(data).ok());
         let mut event_value: Map<String, Value> = first.unwrap_or_default();
         event_value
             .retain(|name, _| ["id", "object", "created", "model", "system_fingerprint"].contains(&name.as_str()));
-        let choices = json!([{"index": choice, "delta": {"content": text}, "finish_reason": null}]);
         event_value.insert("choices".to_owned(), choices);
         Chunk::read(event(&Value::from(event_value).to_string()).into())
     }
+}
+
+/// Whether an event has text besides the texts of its choices.
+fn has_other_text(chunk: &Chunk) -> bool {
+    let Said::Answer { deltas, has_words, .. } = &chunk.said else { return false };
+    let has_reasoning = || memchr::memmem::find(&chunk.raw, b"reasoning").is_some();
+    *has_words && (deltas.iter().any(|delta| delta.text.is_empty()) || has_reasoning())
+}
+
+/// Removes what is neither the text of a message, nor a call of a tool.
+pub(super) fn keep_checked(message: Option<&mut Value>) {
+    let Some(message) = message.and_then(Value::as_object_mut) else { return };
+    message.retain(|name, value| match name.as_str() {
+        "content" => value.is_string() || value.is_null(),
+        name => ["role", "tool_calls", "function_call", "tool_call_id"].contains(&name),
+    });
 }
 
 /// Sets the text of a choice. The probabilities of its tokens belong to the text before.
@@ -150,6 +189,25 @@ mod tests {
             Rewriting::default().rewrite(chunk(&both), |delta| to(&format!("{}{}", delta.text, delta.choice)));
         let texts = |place: usize| values(&written)[0]["choices"][place]["delta"]["content"].clone();
         assert_eq!((texts(0), texts(1)), (json!("x1"), json!("y0")));
+    }
+
+    #[test]
+    fn only_text_that_was_seen_passes_if_it_is_strict() {
+        let event = |delta: &Value| chunk(&json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]}));
+        let mut rewriting = Rewriting::strict();
+        let tool = json!({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]});
+        for (delta, expected) in [
+            (json!({"reasoning_content": "the key is sk-1"}), None),
+            (json!({"content": "Hi", "reasoning": "the key"}), Some(json!({"content": "Hi"}))),
+            (json!({"content": [{"type": "text", "text": "the key"}]}), None),
+            (json!({"role": "assistant", "refusal": "the key"}), Some(json!({"role": "assistant"}))),
+            (tool.clone(), Some(tool)),
+        ] {
+            let written = values(&rewriting.rewrite(event(&delta), |delta| to(&delta.text)));
+            assert_eq!(written.first().map(|value| value["choices"][0]["delta"].clone()), expected, "{delta}");
+        }
+        let [last, done] = rewriting.end(0, "content_filter");
+        assert!(last.is_finish() && done.said == Said::Done);
     }
 
     #[test]

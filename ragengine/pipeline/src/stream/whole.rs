@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::chunk::text;
+use super::rewriting::keep_checked;
 use super::{Change, Usage, with_fields};
 
 /// What a whole answer of the language model reports besides its choices, parsed from JSON.
@@ -124,12 +125,16 @@ impl Whole {
     }
 }
 
-/// A whole answer in which each choice has another text. None if it has no choices.
-pub fn with_changes(answer: &str, mut change: impl FnMut(&Choice) -> Change) -> Option<String> {
+/// A whole answer in which each choice has another text. None if it has no choices. If `is_strict`, other texts are
+/// removed, such as reasoning.
+pub fn with_changes(answer: &str, is_strict: bool, mut change: impl FnMut(&Choice) -> Change) -> Option<String> {
     let mut value: Value = serde_json::from_str(answer).ok()?;
     let choices = value.get_mut("choices")?.as_array_mut()?;
     for (choice, written) in Choice::read_all(answer).iter().zip(choices) {
         let Change { text, finish_reason } = change(choice);
+        if is_strict {
+            keep_checked(written.get_mut("message"));
+        }
         let has_text = written["message"]["content"].is_string();
         if let Some(written) = written.as_object_mut() {
             // The probabilities belong to the text before.
@@ -199,9 +204,9 @@ mod tests {
             r#""finish_reason":"content_filter"},{"index":1,"message":{"content":null,"tool_calls":[]},"#,
             r#""finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3}}"#
         );
-        assert_eq!(with_changes(answer, change).as_deref(), Some(expected));
+        assert_eq!(with_changes(answer, false, change).as_deref(), Some(expected));
         for odd in ["[]", "{}", r#"{"choices":1}"#, "no"] {
-            assert_eq!(with_changes(odd, change), None, "{odd}");
+            assert_eq!(with_changes(odd, false, change), None, "{odd}");
         }
     }
 

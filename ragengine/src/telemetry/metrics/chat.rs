@@ -32,8 +32,8 @@ pub struct Route<'a> {
 metrics! {
     /// Metrics of chats.
     struct Series: "chat_" {
-        /// Chats that have ended. `path` is `rag` (with documents in the prompt), `passthrough` (without), or `none` if
-        /// the request was refused before the decision. `reason` is, for `passthrough`, one of `no_index`, `tools`,
+        /// Chats that have ended. `path` is `rag` (with documents in the prompt), `passthrough` (without), `cached`
+        /// (an answer that was known), or `none` if the request was refused before the decision. `reason` is, for `passthrough`, one of `no_index`, `tools`,
         /// `role`, `content`, `nothing_relevant`, `over_budget`; for `none`, the kind of the error; for `rag`, empty.
         /// `outcome` is `ok`, `refused` (a 4xx), `failed` (a 5xx, or an incomplete stream) or `left` (the client
         /// disconnected).

@@ -33,6 +33,11 @@ impl EmbeddedFeedback {
         self.embedded.write(move |transaction| voting::vote(transaction, &owner, vote, now_ms)).await
     }
 
+    pub async fn cache_key(&self, answer_id: &str) -> Result<Option<String>, StoreError> {
+        let answer_id = answer_id.to_owned();
+        self.embedded.read(move |reader| listing::cache_key(reader, &answer_id)).await
+    }
+
     pub async fn remove_vote(&self, owner: &str, answer_id: &str, voter: &str, now_ms: i64) -> Result<(), StoreError> {
         let (owner, answer_id, voter) = (owner.to_owned(), answer_id.to_owned(), voter.to_owned());
         self.embedded.write(move |transaction| voting::remove(transaction, &owner, (&answer_id, &voter), now_ms)).await

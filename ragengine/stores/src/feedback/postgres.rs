@@ -54,6 +54,13 @@ impl PostgresFeedback {
         if voted == 0 { Err(StoreError::NotFound) } else { Ok(()) }
     }
 
+    pub async fn cache_key(&self, answer_id: &str) -> Result<Option<String>, StoreError> {
+        let key =
+            query_scalar::<_, Option<String>>(queries::CACHE_KEY).bind(self.postgres.engine()).bind(text(answer_id));
+        let found = self.postgres.run(|pool| async move { Ok(key.fetch_optional(&pool).await?) }).await?;
+        Ok(found.flatten())
+    }
+
     pub async fn remove_vote(&self, owner: &str, answer_id: &str, voter: &str, now_ms: i64) -> Result<(), StoreError> {
         let (cutoffs, engine, answer_id) = (Cutoffs::at(now_ms), self.postgres.engine(), text(answer_id));
         let remove = |pool: sqlx::PgPool| async move {

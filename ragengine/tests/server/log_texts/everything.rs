@@ -21,6 +21,7 @@ pub fn requests() -> Vec<(&'static str, String, String)> {
     all.extend(fields("/query", &query()));
     all.extend(fields("/chat", &asked()));
     all.extend(fields("/search", &json!({"index_name": "docs", "query": "q", "top_k": 3})));
+    all.extend(fields("/cache/purge", &json!({"index_name": "docs"})));
     all.extend(fields("/chat/clear", &json!({"session_id": "session-1"})));
     all.extend(fields("/index", &json!({"index_name": "docs", "documents": [document()]})));
     all.extend(fields("/indexes/docs/documents", &json!({"documents": [document()]})));

@@ -6,7 +6,7 @@ use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTable as _, TableDefinit
 
 use super::super::collect::{Found, answers_with_vectors, by_chunk};
 use super::super::{ChunkVote, ListedVote, MAX_VOTES, Rating, VotePage, VoteQuery};
-use super::tables::{NEWEST_VOTES, VECTORS, VOTED, VOTED_CHUNKS, VOTES, VoteRow};
+use super::tables::{ANSWERS, AnswerRow, NEWEST_VOTES, VECTORS, VOTED, VOTED_CHUNKS, VOTES, VoteRow};
 use super::voting::each_vote;
 use crate::embedded::row;
 use crate::expiry::Cutoffs;
@@ -100,6 +100,14 @@ pub(super) fn with_vectors(
 }
 
 /// The up and down votes on answers.
+/// The key of an answer in the response cache.
+pub(super) fn cache_key(reader: &ReadTransaction, answer_id: &str) -> Result<Option<String>, StoreError> {
+    let answers = open(reader, ANSWERS)?;
+    let answer = answers.get(answer_id).map_err(redb::Error::from)?;
+    let answer = answer.map(|answer| row::decode::<AnswerRow>(answer.value())).transpose()?;
+    Ok(answer.and_then(|answer| answer.cache_key))
+}
+
 pub(super) fn ratings(
     reader: &ReadTransaction,
     answer_ids: &[String],

@@ -102,6 +102,9 @@ WHERE c.engine = $1 AND c.index_name = $2 AND c.node_id = ANY($3)
 pub(super) const VECTORS: &str = "
 SELECT id, vector FROM ragengine_answer WHERE engine = $1 AND id = ANY($2) AND fingerprint = $3";
 
+/// Parameters: engine, answer.
+pub(super) const CACHE_KEY: &str = "SELECT cache_key FROM ragengine_answer WHERE engine = $1 AND id = $2";
+
 /// Parameters: engine, answers, cutoff of votes.
 pub(super) const RATINGS: &str = concat!(
     "SELECT v.answer_id, count(*) FILTER (WHERE v.rating = 'up'), count(*) FILTER (WHERE v.rating = 'down')

@@ -1,0 +1,251 @@
+//! Answers that are given again to the same question (rag-pipeline, steps 1 and 13).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ragengine_errors::Logged as _;
+use ragengine_stores::{CacheKey, CachedAnswer, Epoch, Flight, KeyParts, Landed, Leader, LookUp};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use tracing::warn;
+
+use super::question::Asked;
+use super::rewrite::{Rewritten, rewrite};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::language_model::SideTasks;
+use crate::stores::AnswerCache;
+
+/// How long a question waits for the answer to an equal one.
+const FLIGHT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A kept answer, with what its reply has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The answer.
+    pub answer: String,
+    /// Its sources for the history and `/query`, as a JSON list.
+    pub sources: String,
+    /// Its citations, as a JSON list. None if the reply has none.
+    pub citations: Option<String>,
+    /// The ids of the chunks in the prompt.
+    pub node_ids: Vec<String>,
+    /// The vector of the question.
+    pub vector: Vec<f32>,
+}
+
+/// What the cache says about a question.
+pub(super) enum Cached {
+    /// The stage is off.
+    Off,
+    /// The request does not use it.
+    Bypass,
+    /// The answer is known.
+    Hit(Arc<Entry>, Keys),
+    /// The answer is not known.
+    Miss(Box<Ticket>),
+}
+
+impl Cached {
+    /// The value of the header `x-cache`, and the outcome of the stage.
+    pub fn label(&self) -> Option<&'static str> {
+        match self {
+            Self::Off => None,
+            Self::Bypass => Some("bypass"),
+            Self::Hit(..) => Some("hit"),
+            Self::Miss(_) => Some("miss"),
+        }
+    }
+}
+
+/// The keys of a question.
+#[derive(Debug, Clone)]
+pub(super) struct Keys {
+    /// The key of its answer.
+    pub answer: CacheKey,
+    /// The key under which a down vote is remembered, whatever the documents are.
+    pub down_vote: CacheKey,
+}
+
+impl Keys {
+    /// Both in one text, for the record of the answer. Down votes find them there.
+    pub fn text(&self) -> String {
+        format!("{} {}", self.answer, self.down_vote)
+    }
+
+    /// Reads what [`Self::text`] wrote.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (answer, down_vote) = text.split_once(' ')?;
+        Some(Self { answer: answer.parse().ok()?, down_vote: down_vote.parse().ok()? })
+    }
+}
+
+/// The right to keep an answer.
+pub(super) struct Ticket {
+    cache: Arc<AnswerCache>,
+    /// The keys of the question.
+    pub keys: Keys,
+    epoch: Option<Epoch>,
+    /// The questions that wait for the answer. None: others do not wait.
+    leader: Option<Leader<Entry>>,
+}
+
+/// Looks up the question, and rewrites it if its answer is not known. Without a history, the question is its own key, so
+/// it is looked up at once. Otherwise it is known after it was rewritten.
+///
+/// # Errors
+///
+/// When the server is shutting down.
+pub(super) async fn cached_or_rewritten(
+    app: &App,
+    asked: &Arc<Asked>,
+    side_tasks: &SideTasks,
+) -> Result<(Cached, Rewritten), ApiError> {
+    let is_on = asked.uses_cache(app);
+    if is_on && asked.has_no_history() {
+        return match look_up(app, asked, &asked.turn.user_prompt).await {
+            hit @ Cached::Hit(..) => Ok((hit, Rewritten::default())),
+            cached => Ok((cached, rewrite(app, asked, asked.on, side_tasks).await?)),
+        };
+    }
+    let rewritten = rewrite(app, asked, asked.on, side_tasks).await?;
+    let cached = match &rewritten.condensed {
+        Some(question) if is_on => look_up(app, asked, question).await,
+        _ if app.settings.cache.enabled && asked.way.endpoint.is_conversational() => Cached::Bypass,
+        _ => Cached::Off,
+    };
+    Ok((cached, rewritten))
+}
+
+/// Looks up a question that needs no history. Equal questions wait until one of them is answered.
+pub(super) async fn look_up(app: &App, asked: &Asked, question: &str) -> Cached {
+    let Some(cache) = app.loaded().ok().and_then(|loaded| loaded.stores.cache()) else { return Cached::Off };
+    let keys = match keys(app, asked, question) {
+        Some(keys) => keys,
+        None => return Cached::Bypass,
+    };
+    let cache = Arc::clone(cache);
+    let found = match cache.answers.look_up_now(&keys.answer) {
+        Some(found) => found,
+        None => cache.answers.look_up(&keys.answer).await,
+    };
+    let epoch = match found {
+        LookUp::Hit(bytes) => match entry(&bytes) {
+            Some(entry) => return Cached::Hit(entry, keys),
+            None => None,
+        },
+        LookUp::Miss(epoch) => Some(epoch),
+        LookUp::Failed => None,
+    };
+    let leader = match cache.flights.join(&keys.answer, epoch) {
+        Flight::Leader(leader) => Some(leader),
+        Flight::Follower(follower) => match follower.landed(Instant::now() + FLIGHT_TIMEOUT).await {
+            Landed::Answer(entry) => return Cached::Hit(entry, keys),
+            Landed::Lead(leader) => Some(leader),
+            Landed::Alone => None,
+        },
+    };
+    // The answer may have been kept between the look-up and the flight.
+    if leader.is_some()
+        && let LookUp::Hit(bytes) = cache.answers.look_up_again(&keys.answer).await
+        && let Some(entry) = entry(&bytes)
+    {
+        leader.into_iter().for_each(|leader| leader.done(Some(Arc::clone(&entry))));
+        return Cached::Hit(entry, keys);
+    }
+    Cached::Miss(Box::new(Ticket { cache, keys, epoch, leader }))
+}
+
+fn entry(bytes: &[u8]) -> Option<Arc<Entry>> {
+    serde_json::from_slice(bytes).ok().map(Arc::new)
+}
+
+/// The keys of a question. None if the state of the index cannot be read.
+fn keys(app: &App, asked: &Asked, question: &str) -> Option<Keys> {
+    let (store_id, changes) = asked.index.version().ok()?;
+    let store_id = store_id.to_string();
+    let request = &asked.request;
+    let options = format!("{:?} {:?} {:?}", request.metadata_filter, asked.on, asked.way.top_k);
+    let policy = app.guardrails.as_ref().and_then(|file| file.current().ok());
+    let parts = KeyParts {
+        question,
+        index_name: asked.index.name(),
+        store_id: &store_id,
+        changes,
+        model: asked.served.name.as_deref().unwrap_or_default(),
+        endpoint: asked.way.endpoint.label(),
+        options: options.as_bytes(),
+        settings: &app.settings_fingerprint,
+        guardrails: policy.as_ref().map_or("", |policy| policy.id()),
+    };
+    let down_vote = KeyParts { store_id: "down vote", changes: 0, model: "", options: b"", settings: "", ..parts };
+    Some(Keys { answer: CacheKey::new(&parts), down_vote: CacheKey::new(&KeyParts { guardrails: "", ..down_vote }) })
+}
+
+impl Ticket {
+    /// Keeps an answer, if there is one to keep, and gives it to those who wait.
+    pub async fn end(self, entry: Option<Entry>, similarity: f32) {
+        let Self { cache, keys, epoch, leader } = self;
+        let kept = match (entry, epoch) {
+            (Some(entry), Some(epoch)) => keep(&cache, &keys, epoch, entry, similarity).await,
+            (Some(entry), None) => Some(Arc::new(entry)),
+            (None, _) => None,
+        };
+        leader.into_iter().for_each(|leader| leader.done(kept.clone()));
+    }
+}
+
+/// Keeps an answer. None if its question got a down vote, so that others do not get it either.
+async fn keep(cache: &AnswerCache, keys: &Keys, epoch: Epoch, entry: Entry, similarity: f32) -> Option<Arc<Entry>> {
+    if let LookUp::Hit(_) = cache.answers.look_up_again(&keys.down_vote).await {
+        return None;
+    }
+    let value = serde_json::to_vec(&entry).ok()?;
+    let answer = CachedAnswer { value, confidence: similarity };
+    if let Err(error) = cache.answers.store(&keys.answer, epoch, &answer).await {
+        warn!(kind = error.kind(), reason = error.for_log(), "answer not kept for equal questions");
+    }
+    Some(Arc::new(entry))
+}
+
+/// Forgets an answer that got a down vote, and remembers the vote. `keys` are those of the answer's record.
+pub(crate) async fn voted_down(cache: &AnswerCache, keys: &str) {
+    let Some(keys) = Keys::parse(keys) else { return };
+    let removed = cache.answers.remove(&keys.answer).await;
+    let remembered = match cache.answers.look_up_again(&keys.down_vote).await {
+        LookUp::Miss(epoch) => {
+            let vote = CachedAnswer { value: b"down".to_vec(), confidence: 0.0 };
+            cache.answers.store(&keys.down_vote, epoch, &vote).await
+        }
+        LookUp::Hit(_) | LookUp::Failed => Ok(true),
+    };
+    for error in [removed.err(), remembered.err()].into_iter().flatten() {
+        warn!(kind = error.kind(), reason = error.for_log(), "a down vote did not reach the cache");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_as_they_were_written() {
+        let parts = KeyParts {
+            question: "Why?",
+            index_name: "docs",
+            store_id: "s",
+            changes: 1,
+            model: "m",
+            endpoint: "chat",
+            options: b"",
+            settings: "",
+            guardrails: "",
+        };
+        let keys = Keys { answer: CacheKey::new(&parts), down_vote: CacheKey::new(&KeyParts { changes: 0, ..parts }) };
+        let read = Keys::parse(&keys.text()).unwrap();
+        assert_eq!((read.answer == keys.answer, read.down_vote == keys.down_vote), (true, true));
+        for broken in ["", "docs:00", "docs:zz docs:zz"] {
+            assert!(Keys::parse(broken).is_none(), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Answers that are given again to the same question.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use crate::support::upstream::{Upstream, completion, json_reply};
+use crate::support::{FACTS, Server};
+
+const QUESTION: &str = "When is the annual tax return due?";
+
+fn reply(text: &str) -> Response {
+    let mut reply = completion(text);
+    reply["choices"][0]["finish_reason"] = json!("stop");
+    json_reply(200, &reply)
+}
+
+/// A server whose language model numbers its answers, and the number of them.
+async fn server(more: &str) -> (Server, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let upstream = Upstream::scripted(move |body| {
+        let is_side_task = body["messages"][0]["content"].as_str().unwrap_or_default().starts_with("Rewrite");
+        if is_side_task {
+            return reply(QUESTION);
+        }
+        let number = counter.fetch_add(1, Ordering::SeqCst) + 1;
+        reply(&format!("Answer {number} [1]."))
+    })
+    .await;
+    let settings = format!(
+        "inferenceService: {{url: '{}'}}\nretrieval: {{maxDistance: 1.1}}\nendpoints: {{chat: {{reformulate: false}}}}\n\
+         {}",
+        upstream.url,
+        if more.is_empty() { "cache: {minSimilarity: 0.5}" } else { more }
+    );
+    let server = Server::start(&settings).await;
+    server.add("docs", &FACTS).await;
+    (server, asked)
+}
+
+async fn ask(server: &Server, path: &str, body: &Value) -> (String, Value) {
+    let reply = server.post(path, body).await;
+    let cache = reply.headers.get("x-cache").map(|value| value.to_str().unwrap().to_owned());
+    (cache.unwrap_or_default(), reply.ok())
+}
+
+#[tokio::test]
+async fn an_equal_question_gets_the_same_answer() {
+    let (server, asked) = server("").await;
+    let question = |text: &str| json!({"query": text});
+    let (first, answer) = ask(&server, "/chat", &question(QUESTION)).await;
+    assert_eq!((first.as_str(), &answer["answer"]), ("miss", &json!("Answer 1 [1].")));
+    let (second, again) = ask(&server, "/chat", &question("  when is THE annual tax return, due")).await;
+    assert_eq!(
+        (second.as_str(), &again["answer"], &again["citations"]),
+        ("hit", &answer["answer"], &answer["citations"])
+    );
+    assert_eq!(again["query"], "  when is THE annual tax return, due");
+    assert_ne!(again["answer_id"], answer["answer_id"], "each answer can be voted on");
+    let vote = json!({"answer_id": again["answer_id"], "rating": "up"});
+    server.post("/feedback", &vote).await.ok();
+    assert_eq!(ask(&server, "/query", &question(QUESTION)).await.0, "miss", "another endpoint");
+    let stream = server.post("/chat", &json!({"query": QUESTION, "stream": true})).await;
+    assert_eq!(stream.headers["x-cache"], "hit");
+    assert!(stream.text.contains("event: token\ndata: {\"text\":\"Answer 1 [1].\"}"), "{}", stream.text);
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    let metrics = server.get("/metrics").await.text;
+    assert!(metrics.contains("ragengine_cache_look_ups_total{outcome=\"hit\"} 2"), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_changed_index_never_gives_an_old_answer() {
+    let (server, _) = server("").await;
+    let body = json!({"query": QUESTION});
+    for (change, expected) in [
+        (None, "Answer 1 [1]."),
+        (
+            Some(
+                json!({"index_name": "docs", "documents": [{"doc_id": "new", "text": "The tax return is due in June."}]}),
+            ),
+            "Answer 2 [1].",
+        ),
+    ] {
+        if let Some(change) = change {
+            server.post("/index", &change).await.ok();
+        }
+        assert_eq!(ask(&server, "/chat", &body).await.0, "miss");
+        assert_eq!(ask(&server, "/chat", &body).await.1["answer"], expected);
+    }
+    server.post("/indexes/docs/documents/delete", &json!({"doc_ids": ["new"]})).await.ok();
+    assert_eq!(ask(&server, "/chat", &body).await.0, "miss");
+    server.post("/cache/purge", &json!({"index_name": "docs"})).await.ok();
+    assert_eq!(ask(&server, "/chat", &body).await.0, "miss");
+    assert_eq!(ask(&server, "/chat", &body).await.0, "hit");
+    assert_eq!(server.post("/cache/purge", &json!({"index_name": "n"})).await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_equal_questions_ask_the_language_model_once() {
+    let (server, asked) = server("").await;
+    let server = Arc::new(server);
+    let questions = (0..100).map(|_| {
+        let server = Arc::clone(&server);
+        tokio::spawn(async move { ask(&server, "/chat", &json!({"query": QUESTION})).await.1["answer"].clone() })
+    });
+    for answer in futures_util::future::join_all(questions).await {
+        assert_eq!(answer.unwrap(), "Answer 1 [1].");
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn what_is_not_good_enough_is_not_given_again() {
+    let (server, _) = server("").await;
+    let body = json!({"query": QUESTION});
+    // A down vote removes the answer, and its question gets no other one from the cache.
+    let (_, answer) = ask(&server, "/chat", &body).await;
+    server.post("/feedback", &json!({"answer_id": answer["answer_id"], "rating": "down"})).await.ok();
+    for _ in 0..2 {
+        assert_eq!(ask(&server, "/chat", &body).await.0, "miss");
+    }
+    // The request does not want it, or asks for an explanation.
+    for more in [json!({"pipeline": {"cache": false}}), json!({"explain": true})] {
+        let mut body = json!({"query": "What do cats do all day?"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        for _ in 0..2 {
+            assert_eq!(ask(&server, "/chat", &body).await.0, "bypass");
+        }
+    }
+    // Its chunks are not near enough.
+    let (strict, _) = self::server("cache: {minSimilarity: 0.99}").await;
+    for _ in 0..2 {
+        assert_eq!(ask(&strict, "/chat", &body).await.0, "miss");
+    }
+}
+
+#[tokio::test]
+async fn a_follow_up_is_looked_up_by_its_standalone_question() {
+    let (server, asked) = server("").await;
+    ask(&server, "/chat", &json!({"query": QUESTION})).await;
+    let in_session = |question: &str| json!({"query": question, "session_id": "session-1"});
+    ask(&server, "/chat", &in_session("What do cats do all day long?")).await;
+    let (cache, answer) = ask(&server, "/chat", &in_session("And when is it due?")).await;
+    assert_eq!((cache.as_str(), &answer["answer"]), ("hit", &json!("Answer 1 [1].")));
+    assert_eq!(answer["condensed_question"], QUESTION);
+    let history = server.get("/chat/history/session-1").await.ok();
+    assert_eq!(history["messages"][3]["content"], "Answer 1 [1].");
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
