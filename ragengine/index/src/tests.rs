@@ -337,9 +337,15 @@ proptest! {
     ) {
         let mut subject = Subject::new(kind.parse().unwrap());
         let mut model = Model::default();
+        let mut known = BTreeMap::new();
         for step in &steps {
             subject.take(step, &mut model);
             subject.check(&model);
+            // While the version is the same, so are the documents, also after a restart.
+            let content: BTreeMap<String, String> =
+                model.documents.values().map(|written| (written.doc_id(), written.text())).collect();
+            let version = subject.index.version().unwrap();
+            prop_assert_eq!(known.entry(version).or_insert_with(|| content.clone()), &content);
         }
         subject.reopen();
         subject.check(&model);

@@ -50,6 +50,8 @@ pub async fn a_vote_counts_for_the_chunks_of_its_answer(stores: Stores) {
     store.record_answer(answer("a", &["x", "y", "y"], 0)).await.unwrap();
     store.record_answer(answer("b", &["y", "z"], 0)).await.unwrap();
     store.record_answer(Answer { index_name: "other".to_owned(), ..answer("c", &["x"], 0) }).await.unwrap();
+    assert_eq!(store.cache_key("a").await.unwrap().as_deref(), Some("key"));
+    assert_eq!(store.cache_key("nobody's").await.unwrap(), None);
     // The milliseconds are stored, too.
     let voted_at_ms = now_ms() / 1000 * 1000 - 877;
     let up = NewVote { voted_at_ms, ..vote("a", "eve", Rating::Up, 0) };
