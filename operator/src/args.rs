@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ragengine_settings::sync::AddressRange;
@@ -74,6 +75,10 @@ pub struct Run {
     /// The operator's own ServiceAccount, which engines must not use.
     #[arg(long, env = "SERVICE_ACCOUNT")]
     pub service_account: Option<String>,
+    /// The file with a token of this ServiceAccount for the audience ragengine-operator, which the operator sends to
+    /// servers whose callers must prove who they are. Read at each use. Default: no token.
+    #[arg(long, env = "SERVER_TOKEN_FILE")]
+    pub server_token_file: Option<PathBuf>,
     /// The maximum number of concurrent synchronisations of Indexes. Further ones wait.
     #[arg(long, env = "MAX_JOBS", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
     pub max_jobs: u16,

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::api_server::ApiServer;
 use crate::apply::Memory;
 use crate::backoff::Failures;
+use crate::cluster_issuer::ClusterIssuer;
 use crate::defaults::Defaults;
 use crate::departures::Departures;
 use crate::engine::Engines;
@@ -56,6 +57,8 @@ pub struct Context {
     pub departures: Departures,
     /// The addresses of the API server.
     pub api_server: Arc<ApiServer>,
+    /// The issuer of the cluster's ServiceAccount tokens.
+    pub cluster_issuer: Arc<ClusterIssuer>,
     /// The clock.
     pub clock: Clock,
     /// The consecutive failures of each resource.
@@ -74,8 +77,14 @@ impl Context {
     /// Forgets a RAGEngine that was deleted.
     pub fn forget(&self, identity: &Identity) {
         let Identity { namespace, name, uid } = identity;
-        let names =
-            [name.clone(), identity.settings(), identity.write_token(), identity.claim(), identity.sync_policy()];
+        let names = [
+            name.clone(),
+            identity.settings(),
+            identity.auth(),
+            identity.write_token(),
+            identity.claim(),
+            identity.sync_policy(),
+        ];
         self.memory.forget(namespace, &names);
         self.referrers.forget(&identity.owner());
         self.forget_uid(uid);

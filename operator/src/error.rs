@@ -11,6 +11,9 @@ pub enum BuildError {
     /// The task of a Job could not be serialised.
     #[error("cannot serialise the task of the Job: {0}")]
     Task(#[from] serde_saphyr::SerializeError),
+    /// The rules of indexes could not be serialised.
+    #[error("cannot serialise the rules of indexes: {0}")]
+    Access(#[source] serde_saphyr::SerializeError),
 }
 
 /// Why a reconcile failed, by step.

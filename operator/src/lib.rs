@@ -3,13 +3,16 @@
 //!
 //! `rag_engine` and `index` contain the two reconciles, which read like tables of contents. Only their steps `observe`
 //! and `apply` do I/O: `apply` writes the objects of engines, `index::apply` and `sync_job` those of Indexes, and
-//! `report` writes every status. Only `engine` and `records` talk to the servers.
+//! `report` writes every status. Only `engine` and `records` talk to the servers, `api_server` and `cluster_issuer` read
+//! what the API server says about itself.
 
+pub mod access_rules;
 pub mod admin;
 pub mod api_server;
 pub mod apply;
 pub mod args;
 pub mod backoff;
+pub mod cluster_issuer;
 pub mod context;
 pub mod defaults;
 pub mod deleted_index;
@@ -18,6 +21,7 @@ pub mod engine;
 pub mod error;
 pub mod events;
 pub mod finding;
+pub mod gateway;
 mod hash;
 pub mod index;
 pub mod job;
@@ -39,6 +43,7 @@ pub mod run;
 pub mod scope;
 pub mod secret_use;
 pub mod server_image;
+pub mod server_token;
 pub mod sync_job;
 pub mod times;
 pub mod warnings;

@@ -22,6 +22,9 @@ pub const MADE_BY_US: &str = "app.kubernetes.io/managed-by=ragengine-operator";
 /// The annotation with the hash of the applied object. It shows when a field is no longer desired.
 pub const APPLIED_HASH: &str = "ragengine.dev/applied-hash";
 
+/// The annotation of the ConfigMap for access control with the name of the cluster's issuer of tokens.
+pub const TOKEN_ISSUER: &str = "ragengine.dev/token-issuer";
+
 /// The annotation of a Secret that lists the only hosts it may be sent to, separated by commas.
 pub const HOSTS_ANNOTATION: &str = "ragengine.dev/hosts";
 
@@ -99,6 +102,11 @@ impl Identity {
     /// The name of the ConfigMap with the settings file.
     pub fn settings(&self) -> String {
         format!("{}-settings", self.name)
+    }
+
+    /// The name of the ConfigMap with the rules of indexes and the keys of the cluster's issuer.
+    pub fn auth(&self) -> String {
+        format!("{}-auth", self.name)
     }
 
     /// The name of the Secret with the write token.

@@ -4,7 +4,7 @@
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde::Serialize;
 
-use crate::api_server;
+use crate::{api_server, gateway};
 
 /// The rules by namespace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,14 +37,22 @@ const WATCHED: &[Rule] = &[
     Rule { group: "apps", resources: &["deployments"], verbs: &["get", "list", "watch", "create", "patch"] },
     // Stops a server whose specification is invalid.
     Rule { group: "apps", resources: &["deployments/scale"], verbs: &["patch"] },
+    // `delete` is for the ConfigMap of an engine that no longer has authentication.
+    Rule { group: "", resources: &["configmaps"], verbs: &["get", "list", "watch", "create", "patch", "delete"] },
     Rule {
         group: "",
-        resources: &["configmaps", "persistentvolumeclaims", "serviceaccounts", "services"],
+        resources: &["persistentvolumeclaims", "serviceaccounts", "services"],
         verbs: &["get", "list", "watch", "create", "patch"],
     },
     Rule {
         group: "networking.k8s.io",
-        resources: &["networkpolicies"],
+        resources: &["networkpolicies", "ingresses"],
+        verbs: &["get", "list", "watch", "create", "patch", "delete"],
+    },
+    // Only used in clusters with the Gateway API.
+    Rule {
+        group: gateway::GROUP,
+        resources: &["httproutes"],
         verbs: &["get", "list", "watch", "create", "patch", "delete"],
     },
     // `create` is for the write token. Only metadata of Secrets is read.

@@ -17,6 +17,7 @@ use crate::engine::{self, Engines, InFlight, Target};
 use crate::metrics::Metrics;
 use crate::names::{IndexIdentity, Owner};
 use crate::ports::PORT;
+use crate::server_token::ServerToken;
 use crate::watches::Wake;
 
 /// The maximum number of concurrent requests.
@@ -38,6 +39,8 @@ pub struct Question {
     pub target: Target,
     /// The name of the index in the server.
     pub index_name: String,
+    /// Whether the server must know its caller. Other servers are not sent the operator's token.
+    pub must_know_caller: bool,
     /// The number of sources of the Index.
     pub sources: usize,
     /// The synchronisation, and whether its Job has ended: an answer from before the end is not final.
@@ -70,6 +73,8 @@ pub struct Records {
     known: Mutex<HashMap<String, PolledIndex>>,
     /// Provides the connections to the servers.
     engines: Arc<Engines>,
+    /// Says who the operator is.
+    token: Arc<ServerToken>,
     wake: Wake,
     news: Notify,
     metrics: Arc<Metrics>,
@@ -93,8 +98,8 @@ struct Due {
 
 impl Records {
     /// Starts without synchronisations. A record that has changed wakes its Index.
-    pub fn new(engines: Arc<Engines>, wake: Wake, metrics: Arc<Metrics>) -> Arc<Self> {
-        Arc::new(Self { known: Mutex::default(), engines, wake, news: Notify::new(), metrics })
+    pub fn new(engines: Arc<Engines>, token: Arc<ServerToken>, wake: Wake, metrics: Arc<Metrics>) -> Arc<Self> {
+        Arc::new(Self { known: Mutex::default(), engines, token, wake, news: Notify::new(), metrics })
     }
 
     /// The last record of the synchronisation.
@@ -128,7 +133,8 @@ impl Records {
     pub async fn run(self: Arc<Self>) {
         let (mut questions, mut asked) = (FuturesUnordered::new(), InFlight::default());
         loop {
-            questions.extend(self.due(&mut asked, CONCURRENCY - questions.len()).into_iter().map(ask));
+            questions
+                .extend(self.due(&mut asked, CONCURRENCY - questions.len()).into_iter().map(|due| self.answered(due)));
             tokio::select! {
                 Some((due, answer)) = questions.next() => {
                     asked.ends(&due.owner.namespace);
@@ -161,6 +167,11 @@ impl Records {
             .collect()
     }
 
+    async fn answered(&self, due: Due) -> (Due, Option<Vec<SourceDescription>>) {
+        let token = if due.question.must_know_caller { self.token.read().await } else { None };
+        ask(due, token).await
+    }
+
     async fn note(&self, due: Due, answer: Option<Vec<SourceDescription>>) {
         self.metrics.engine_asked(answer.is_some());
         let changed = {
@@ -179,11 +190,17 @@ impl Records {
     }
 }
 
-async fn ask(due: Due) -> (Due, Option<Vec<SourceDescription>>) {
+async fn ask(due: Due, token: Option<String>) -> (Due, Option<Vec<SourceDescription>>) {
     let prefix = format!("{}.", due.owner.name);
     let max_errors = (MAX_ERRORS / due.question.sources.max(1)).max(1);
     let which = ListSources { owner: Some(due.owner.name.clone()), max_errors: Some(max_errors) };
-    let asked = tokio::time::timeout(LIMIT, due.client.some_sources(&due.question.index_name, &which)).await;
+    let client = match token {
+        Some(token) => due.client.clone().with_token(&token),
+        None => Ok(due.client.clone()),
+    };
+    // A token that is none is not sent: the server refuses the question then, as it does without a token.
+    let client = client.unwrap_or_else(|_| due.client.clone());
+    let asked = tokio::time::timeout(LIMIT, client.some_sources(&due.question.index_name, &which)).await;
     let answer = match asked {
         Ok(Ok(sources)) => Some(sources),
         // The index does not exist before its first document.

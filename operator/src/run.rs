@@ -15,12 +15,14 @@ use tracing::{info, warn};
 use crate::admin::{self, Admin};
 use crate::args::Run;
 use crate::defaults::Defaults;
+use crate::gateway::{self, Gateways};
 use crate::lease::{Holder, Lost};
 use crate::metrics::Metrics;
 use crate::openshift::{self, PodUser};
 use crate::requests::{ObservedRequests, RequestObserver};
 use crate::rollouts::Rollouts;
 use crate::scope::{self, Running, Shared};
+use crate::server_token::ServerToken;
 use crate::watches::Scope;
 
 /// How long to wait for the watches of a namespace before the operator reports ready without it.
@@ -103,13 +105,16 @@ async fn act(
     admin.is_ready(false);
     metrics.leads();
     let (stopper, stopped) = watch::channel(false);
-    let pod_user = tokio::select! {
-        pod_user = openshift::pod_user(arguments.openshift, &client) => pod_user,
+    let asked = async { (openshift::pod_user(arguments.openshift, &client).await, gateway::gateways(&client).await) };
+    let (pod_user, gateways) = tokio::select! {
+        asked = asked => asked,
         lost = lease.keep() => return Err(lost.into()),
     };
-    let shared = shared(&arguments, client, metrics, identity, pod_user);
+    let shared = Shared { gateways, ..shared(&arguments, client, metrics, identity, pod_user) };
     let (api_server, client) = (Arc::clone(&shared.api_server), shared.client.clone());
+    let (cluster_issuer, for_issuer) = (Arc::clone(&shared.cluster_issuer), shared.client.clone());
     tokio::spawn(async move { api_server.run(&client).await });
+    tokio::spawn(async move { cluster_issuer.run(&for_issuer).await });
     let running = start(&shared, &scopes(&arguments.watch_namespaces), &stopped, &admin);
     let mut work = tokio::spawn(join_all(running.into_iter().map(Running::run)));
     tokio::select! {
@@ -211,6 +216,9 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
         client,
         metrics,
         api_server: Arc::default(),
+        cluster_issuer: Arc::default(),
+        gateways: Gateways::default(),
+        server_token: Arc::new(ServerToken::new(arguments.server_token_file.clone())),
         clock: Arc::new(Timestamp::now),
         identity,
         concurrency: (arguments.concurrency / scopes).max(1),

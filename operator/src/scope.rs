@@ -15,19 +15,22 @@ use tokio::sync::mpsc;
 use tracing::info;
 
 use crate::api_server::ApiServer;
+use crate::cluster_issuer::ClusterIssuer;
 use crate::context::{Clock, Context, Started, Statuses};
 use crate::defaults::Defaults;
 use crate::departures::Departures;
 use crate::engine::Engines;
 use crate::error::Error;
 use crate::events::Events;
+use crate::gateway::Gateways;
 use crate::index;
 use crate::metrics::Metrics;
 use crate::names::{Identity, IndexIdentity, Kind, Owner};
-use crate::rag_engine;
+use crate::rag_engine::{self, settings::has_modes};
 use crate::records::Records;
 use crate::report::failed;
-use crate::watches::{self, Scope, Watches};
+use crate::server_token::ServerToken;
+use crate::watches::{self, Scope, Wake, Watches};
 
 pub use gauges::Gauges;
 use seen::Watched;
@@ -43,6 +46,12 @@ pub struct Shared {
     pub defaults: Defaults,
     /// The addresses of the API server.
     pub api_server: Arc<ApiServer>,
+    /// The issuer of the cluster's ServiceAccount tokens.
+    pub cluster_issuer: Arc<ClusterIssuer>,
+    /// The token that the operator sends to servers.
+    pub server_token: Arc<ServerToken>,
+    /// Whether the cluster has the Gateway API.
+    pub gateways: Gateways,
     /// The clock.
     pub clock: Clock,
     /// The name of this process in events.
@@ -61,7 +70,7 @@ pub struct Running {
 /// Starts the watches of a scope. `stop` ends its controllers.
 pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Send + Sync + 'static) -> Running {
     let Watches { caches, filling_engines, filling_indexes, referrers, touched, wake, tasks } =
-        watches::start(&shared.client, scope, &shared.metrics);
+        watches::start(&shared.client, scope, &shared.metrics, shared.gateways);
     let (engine_store, engine_writer) = reflector::store();
     let (index_store, index_writer) = reflector::store();
     let engines = Engines::new(wake.clone(), Arc::clone(&referrers), Arc::clone(&shared.metrics));
@@ -69,7 +78,12 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         client: shared.client.clone(),
         caches,
         referrers,
-        records: Records::new(Arc::clone(&engines), wake.clone(), Arc::clone(&shared.metrics)),
+        records: Records::new(
+            Arc::clone(&engines),
+            Arc::clone(&shared.server_token),
+            wake.clone(),
+            Arc::clone(&shared.metrics),
+        ),
         engines,
         engine_store,
         index_store,
@@ -79,6 +93,7 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         started: Started::default(),
         departures: Departures::default(),
         api_server: Arc::clone(&shared.api_server),
+        cluster_issuer: Arc::clone(&shared.cluster_issuer),
         clock: Arc::clone(&shared.clock),
         failures: crate::backoff::Failures::default(),
         waiting: Arc::default(),
@@ -108,13 +123,18 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         writer: index_writer,
         filling: filling_indexes,
         context: Arc::clone(&context),
-        wake,
+        wake: wake.clone(),
     });
+    let for_keys = wake;
     let indexes = Controller::for_stream(indexes, context.index_store.clone())
         .with_config(Config::default().concurrency(for_indexes))
         .reconcile_on(wake_ups(touched.indexes, Kind::Index, &context))
         .graceful_shutdown_on(stop);
-    let asking = [tokio::spawn(Arc::clone(&context.engines).run()), tokio::spawn(Arc::clone(&context.records).run())];
+    let asking = [
+        tokio::spawn(Arc::clone(&context.engines).run()),
+        tokio::spawn(Arc::clone(&context.records).run()),
+        tokio::spawn(hand_over_keys(Arc::clone(&context), for_keys)),
+    ];
     let for_reconciles = Arc::clone(&context);
     let controllers = Box::pin(async move {
         // Keeps the watches running as long as the controllers.
@@ -127,6 +147,16 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         asking.iter().for_each(tokio::task::JoinHandle::abort);
     });
     Running { context, controllers }
+}
+
+/// Wakes the engines that new keys of the cluster's issuer are handed over to.
+async fn hand_over_keys(context: Arc<Context>, wake: Wake) {
+    let mut changes = context.cluster_issuer.changes();
+    while changes.changed().await.is_ok() {
+        for engine in context.engine_store.state().into_iter().filter(|engine| has_modes(&engine.spec)) {
+            wake.send(&Identity::of(&engine).owner()).await;
+        }
+    }
 }
 
 impl Running {

@@ -27,6 +27,7 @@ pub use caches::{Cache, Caches};
 pub use filling::{Filled, Filling};
 pub use referrers::{Referred, Referrers, version};
 
+use crate::gateway::Gateways;
 use crate::metrics::Metrics;
 use crate::names::{Kind, MADE_BY_US, Owner};
 
@@ -103,7 +104,7 @@ pub struct Watches {
 }
 
 /// Starts a watch for each kind of object.
-pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>) -> Watches {
+pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>, gateways: Gateways) -> Watches {
     let (engines, touched_engines) = mpsc::channel(MAX_WAITING);
     let (indexes, touched_indexes) = mpsc::channel(MAX_WAITING);
     let (wake, touched) = (Wake { engines, indexes }, Touched { engines: touched_engines, indexes: touched_indexes });
@@ -124,6 +125,8 @@ pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>) -> Watches 
         services: starter.ours(strip::service),
         deployments: starter.ours(strip::deployment),
         network_policies: starter.ours(strip::managed_fields),
+        ingresses: starter.ours(strip::managed_fields),
+        http_routes: (gateways == Gateways::Present).then(|| starter.ours(strip::managed_fields)),
         jobs: starter.ours(strip::job),
         pods: starter.ours(strip::pod),
         claims: starter.referred::<PersistentVolumeClaim>(Referred::Claim, strip::managed_fields),

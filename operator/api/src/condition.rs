@@ -112,6 +112,16 @@ pub enum Reason {
     RedisFailed,
     /// The server cannot download, find or run its local reranker.
     RerankerFailed,
+    /// RabbitMQ does not respond or returns errors.
+    EventsFailed,
+    /// The guardrails policy is missing or invalid: chats are refused.
+    GuardrailsFailed,
+    /// The server cannot read the rules of indexes, or the keys that callers prove who they are with.
+    AuthFailed,
+    /// The operator cannot read the keys of the cluster's ServiceAccount tokens from the API server.
+    TokenKeysUnreadable,
+    /// The cluster has no Gateway API, so that an HTTPRoute cannot be created.
+    GatewayApiMissing,
     /// The operator cannot reach the server.
     ServerUnreachable,
     /// The index matches its sources.

@@ -24,16 +24,18 @@ pub use index::{
 pub use paused::{PAUSED_ANNOTATION, is_paused};
 pub use quantity::ResourceList;
 pub use rag_engine::{
-    Auth, Compute, Condensing, ConfigMapReference, ContextFormat, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy,
-    Destination, DestinationPort, Diversity, Egress, Embedding, Endpoints, Feedback, FilterRule, Guardrails,
-    HistoryFormat, Image, ImagePullPolicy, InferenceService, Interactions, IpBlock, LabelSelector, LocalEmbedding,
-    LocalReranker, NetworkPeer, NetworkPolicy, PersistentVolume, PipelineStages, PodTemplate, PodTemplateMetadata,
-    Pooling, Postgres, Protocol, QueryStages, RagEngine, RagEngineSpec, RagEngineStatus, Redis, RemoteEmbedding,
-    Rerank, RerankBackend, Reranking, Resources, Retrieval, RetrievalMode, RetrieveStages, Rewrite, SessionStore,
-    Sessions, StateStore, Storage, TEXT_LANGUAGES, Threshold, VectorDatabase, Volume, WhenDown, Writes,
+    AccessRules, Audit, Auth, AuthMode, Cache, ChatStages, Citations, Compute, Condensing, ConfigMapReference,
+    ContextFormat, Cors, DEFAULT_MOUNT_PATH, DefaultAccess, DeletionPolicy, Destination, DestinationPort, Diversity,
+    Egress, Embedding, Endpoints, Events, Feedback, FilterRule, Guardrails, HistoryFormat, HttpRoute, Image,
+    ImagePullPolicy, InferenceService, Ingress, Interactions, IpBlock, JwtIssuer, LabelSelector, Limits,
+    LocalEmbedding, LocalReranker, NetworkPeer, NetworkPolicy, ParentReference, PersistentVolume, PipelineStages,
+    PodTemplate, PodTemplateMetadata, Pooling, Postgres, Protocol, QueryStages, RagEngine, RagEngineSpec,
+    RagEngineStatus, Redis, RemoteEmbedding, Rerank, RerankBackend, Reranking, Resources, Retrieval, RetrievalMode,
+    RetrieveStages, Rewrite, SessionStore, SessionToken, Sessions, StateStore, Storage, TEXT_LANGUAGES, Threshold,
+    VectorDatabase, Volume, WhenDown, Writes, is_access_rule,
 };
 pub use reference::{index_reference, rag_engine_reference};
 pub use secret_keys::{
-    EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET, REDIS_ACCESS_SECRET,
-    RERANK_ACCESS_SECRET, WRITE_TOKEN,
+    EMBEDDING_ACCESS_SECRET, GUARDRAILS_POLICY, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET,
+    RABBITMQ_ACCESS_SECRET, REDIS_ACCESS_SECRET, RERANK_ACCESS_SECRET, WRITE_TOKEN,
 };

@@ -1,14 +1,22 @@
+mod audit;
 mod auth;
+mod cache;
+mod chat;
+mod citations;
 mod compute;
 mod cors;
 mod egress;
 mod embedding;
 mod endpoints;
+mod events;
 mod feedback;
 mod guardrails;
+mod http_route;
 mod image;
 mod inference_service;
+mod ingress;
 mod interactions;
+mod limits;
 mod network_policy;
 mod pod;
 mod postgres;
@@ -25,9 +33,13 @@ mod storage;
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::rules::{INDEX_NAME, POSTGRES, REDIS, model_is_allowed, store_needs_url};
+use crate::rules::{INDEX_NAME, POSTGRES, REDIS, model_is_allowed, outside_needs_auth, store_needs_url};
 
-pub use auth::{Auth, Writes};
+pub use audit::Audit;
+pub use auth::{AccessRules, Auth, AuthMode, DefaultAccess, JwtIssuer, SessionToken, Writes, is_access_rule};
+pub use cache::Cache;
+pub use chat::ChatStages;
+pub use citations::Citations;
 pub use compute::{Compute, LabelSelector};
 pub use cors::Cors;
 pub use egress::{Destination, DestinationPort, Egress, IpBlock, Protocol};
@@ -35,11 +47,15 @@ pub use embedding::{Embedding, LocalEmbedding, Pooling, RemoteEmbedding};
 pub use endpoints::{
     Condensing, ContextFormat, Diversity, Endpoints, PipelineStages, Reranking, RetrievalMode, RetrieveStages,
 };
+pub use events::Events;
 pub use feedback::Feedback;
 pub use guardrails::{ConfigMapReference, Guardrails};
+pub use http_route::{HttpRoute, ParentReference};
 pub use image::{Image, ImagePullPolicy};
 pub use inference_service::InferenceService;
+pub use ingress::Ingress;
 pub use interactions::Interactions;
+pub use limits::Limits;
 pub use network_policy::{NetworkPeer, NetworkPolicy};
 pub use pod::{PodTemplate, PodTemplateMetadata, Resources};
 pub use postgres::Postgres;
@@ -105,6 +121,16 @@ pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage,
     validation = store_needs_url("interactions", POSTGRES, "redb"),
     validation = store_needs_url("sessions", POSTGRES, "memory"),
     validation = store_needs_url("sessions", REDIS, "memory"),
+    validation = Rule::new(
+        "!has(self.auth) || !has(self.auth.modes) || !self.auth.modes.exists(mode, mode == 'sessionToken') || \
+         (has(self.redis) && has(self.redis.url))"
+    )
+    .message(
+        "auth.modes: sessionToken needs redis.url: write the address of the server with the sessions there, such as \
+         redis://redis.cache.svc:6379, or remove the mode"
+    ),
+    validation = outside_needs_auth("ingress"),
+    validation = outside_needs_auth("httpRoute"),
     validation = model_is_allowed("rewrite", None),
     validation = model_is_allowed("rerank", Some("(has(self.rerank.backend) && self.rerank.backend != 'llm')")),
 )]
@@ -127,7 +153,7 @@ pub struct RagEngineSpec {
     /// Language model that generates the answers. Default: the built-in model `extractive`, which quotes the documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inference_service: Option<InferenceService>,
-    /// Filters for answers. Accepted for compatibility and ignored.
+    /// Checks of all answers by a policy. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guardrails: Option<Guardrails>,
     /// Storage of the indexes. Default: ephemeral storage on the node, deleted with the pod.
@@ -161,12 +187,36 @@ pub struct RagEngineSpec {
     /// Earlier questions and their answers, as context for similar questions. `endpoints` says where they are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interactions: Option<Interactions>,
+    /// Answers that are given again to the same question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Cache>,
+    /// Citations of answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citations: Option<Citations>,
+    /// Events about questions and answers, published on RabbitMQ. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Events>,
     /// Which stages of the pipeline each endpoint of the server has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoints: Option<Endpoints>,
     /// Access control.
     #[serde(default)]
     pub auth: Auth,
+    /// Whether `ingress` and `httpRoute` may let clients in without `auth.modes`. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_anonymous: Option<bool>,
+    /// Record of who did what. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Audit>,
+    /// Limits on requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+    /// Ingress that lets clients from outside of the cluster reach the Service. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ingress: Option<Ingress>,
+    /// HTTPRoute of the Gateway API that lets clients reach the Service. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http_route: Option<HttpRoute>,
     /// Web pages of other origins that may call the server from a browser (CORS). Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cors: Option<Cors>,
@@ -212,8 +262,16 @@ impl Default for RagEngineSpec {
             sessions: None,
             feedback: None,
             interactions: None,
+            cache: None,
+            citations: None,
+            events: None,
             endpoints: None,
             auth: Auth::default(),
+            allow_anonymous: None,
+            audit: None,
+            limits: None,
+            ingress: None,
+            http_route: None,
             cors: None,
             allowed_hosts: Vec::new(),
             network_policy: None,

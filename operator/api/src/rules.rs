@@ -8,6 +8,9 @@ pub(crate) const OBJECT_NAME: &str = "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$";
 /// Pattern of the name of an index in an engine.
 pub(crate) const INDEX_NAME: &str = "^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$";
 
+/// Pattern of the name of a host, without wildcards.
+pub(crate) const DOMAIN: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
 /// The field must be an HTTP URL. Users and passwords are rejected because the URL is stored in a ConfigMap.
 pub(crate) fn http_url(field: &str, example: &str) -> Rule {
     let message = format!(
@@ -51,6 +54,43 @@ pub(crate) fn redis_url(field: &str, secret: &str) -> Rule {
         "self.matches('^rediss?://([^:/?#@[:space:]]+@)?\
          ([A-Za-z0-9._-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[0-9]{0,5})?$')",
     )
+    .message(message.as_str())
+}
+
+/// The field must be the address of a RabbitMQ server. No parameters are allowed, because some weaken the encryption.
+pub(crate) fn amqp_url(field: &str, secret: &str) -> Rule {
+    let message = format!(
+        "{field} must be amqp://USER@HOST:5672 or amqp://USER@HOST:5672/VIRTUAL_HOST, or the same with amqps:// to \
+         encrypt the connection, without a password and without parameters: for example \
+         amqp://rag@rabbitmq.events.svc:5672. Name a Secret with the password in {secret}."
+    );
+    Rule::new(
+        "self.matches('^amqps?://([^:/?#@[:space:]]+@)?\
+         ([A-Za-z0-9._-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[^/?#[:space:]]*)?$')",
+    )
+    .message(message.as_str())
+}
+
+/// The passages of an endpoint must have numbers if its answers cite them. `is_cited` is the CEL condition for it.
+pub(crate) fn citations_need_numbers(endpoint: &str, is_cited: &str) -> Rule {
+    let message = format!(
+        "endpoints.{endpoint}.contextFormat must not be source beside citations: true, because answers cite numbers: \
+         write contextFormat: numbered, or citations: false"
+    );
+    Rule::new(format!("!has(self.contextFormat) || self.contextFormat != 'source' || !{is_cited}"))
+        .message(message.as_str())
+}
+
+/// A section that lets clients from outside in needs authentication.
+pub(crate) fn outside_needs_auth(section: &str) -> Rule {
+    let message = format!(
+        "{section} needs auth.modes, because everybody outside of the cluster could read the documents: write modes, such \
+         as auth: {{modes: [jwt]}}, or allowAnonymous: true"
+    );
+    Rule::new(format!(
+        "!has(self.{section}) || (has(self.allowAnonymous) && self.allowAnonymous) || \
+         (has(self.auth) && has(self.auth.modes) && self.auth.modes.size() > 0)"
+    ))
     .message(message.as_str())
 }
 

@@ -1,4 +1,4 @@
-//! Keys of the Secrets that the resources refer to.
+//! Keys of the Secrets and ConfigMaps that the resources refer to.
 
 /// API key of the language model, in the Secret of `inferenceService.accessSecret`.
 pub const LLM_ACCESS_SECRET: &str = "LLM_ACCESS_SECRET";
@@ -14,6 +14,12 @@ pub const POSTGRES_ACCESS_SECRET: &str = "POSTGRES_ACCESS_SECRET";
 
 /// Password of the Redis server, in the Secret of `redis.accessSecret`.
 pub const REDIS_ACCESS_SECRET: &str = "REDIS_ACCESS_SECRET";
+
+/// Password of the RabbitMQ user, in the Secret of `events.accessSecret`.
+pub const RABBITMQ_ACCESS_SECRET: &str = "RABBITMQ_ACCESS_SECRET";
+
+/// The policy, in the ConfigMap of `guardrails.configMapRef`.
+pub const GUARDRAILS_POLICY: &str = "guardrails.yaml";
 
 /// Access token of the model hub, in the Secret of `embedding.local.modelAccessSecret` or
 /// `rerank.local.modelAccessSecret`.

@@ -8,16 +8,18 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::runtime::reflector::ObjectRef;
 use ragengine_client::wire::{EngineStatus, GrowingGeneration};
-use ragengine_operator_api::{Index, IndexStatus, RagEngine, Writes};
+use ragengine_operator_api::{Index, IndexSpec, IndexStatus, RagEngine, Writes};
 use serde::Serialize;
 
 use super::validate::references;
+use crate::access_rules::{age, normalised};
 use crate::context::Context;
 use crate::deleted_index;
 use crate::engine::Target;
 use crate::job::{self, Stage};
 use crate::names::{Identity, IndexIdentity};
 use crate::pod;
+use crate::rag_engine::settings::has_modes;
 use crate::records::{About, Question, Record};
 use crate::secret_use;
 use crate::warnings::{self, Warning};
@@ -168,6 +170,7 @@ pub fn question(index: &Index, observed: &Observed, status: &IndexStatus) -> Opt
         target: observed.target.clone()?,
         index_name: index.index_name().to_owned(),
         sources: index.spec.sources.len(),
+        must_know_caller: observed.engine.as_deref().is_some_and(|engine| has_modes(&engine.spec)),
         about,
     })
 }
@@ -229,9 +232,11 @@ pub fn rival(index: &Index, all: &[Arc<Index>]) -> Option<String> {
         let namespace = index.metadata.namespace.clone();
         (namespace, index.spec.engine_ref.name.clone(), index.index_name().to_owned())
     };
-    let age = |index: &Index| (index.metadata.creation_timestamp.clone(), index.metadata.name.clone());
     let older = all.iter().filter(|other| place(other) == place(index) && age(other) < age(index));
     let oldest = older.min_by_key(|other| age(other))?;
-    let settings = |index: &Index| (index.spec.chunking.clone(), index.spec.vector_index.clone());
+    let settings = |index: &Index| {
+        let IndexSpec { chunking, vector_index, access, .. } = &index.spec;
+        (chunking.clone(), vector_index.clone(), normalised(access.as_ref()))
+    };
     (settings(oldest) != settings(index)).then(|| oldest.metadata.name.clone().unwrap_or_default())
 }

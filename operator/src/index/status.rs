@@ -13,6 +13,7 @@ use super::plan::{Plan, State};
 use crate::apply::Refused;
 use crate::finding::{Conditions, Finding, counted, shortened};
 use crate::job;
+use crate::rag_engine::settings::has_modes;
 use crate::times::whole_seconds;
 
 /// The input of the status, known at the end of a reconcile.
@@ -147,8 +148,12 @@ fn ready(input: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus, Find
 
 fn synced(input: StatusInput<'_>, status: &IndexStatus, last: &LastSync) -> String {
     let sources = input.index.spec.sources.len();
+    // Users rely on the rules.
+    let has_modes = input.observed.engine.as_deref().is_some_and(|engine| has_modes(&engine.spec));
+    let is_open = input.index.spec.access.is_some() && !has_modes;
+    let open = if is_open { ". access has no effect: auth.modes of the RAGEngine is empty" } else { "" };
     format!(
-        "the index {} has the content that its {} had at {}, when the last synchronisation started: {}",
+        "the index {} has the content that its {} had at {}, when the last synchronisation started: {}{open}",
         input.index.index_name(),
         if sources == 1 { "source".to_owned() } else { format!("{sources} sources") },
         last.started_at.0,

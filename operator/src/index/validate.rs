@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::jiff::Timestamp;
-use ragengine_operator_api::{Index, IndexSource, IndexSpec, Origin};
+use ragengine_operator_api::{AccessRules, Index, IndexSource, IndexSpec, Origin, is_access_rule};
 use ragengine_settings::VectorIndexKind;
 use ragengine_settings::sync::AddressRange;
 use serde_json::Value;
 
 use super::schedule::Schedule;
+use crate::access_rules::WHAT_IS_A_RULE;
 use crate::finding::Invalid;
 use crate::names::IndexIdentity;
 use crate::watches::Referred;
@@ -63,6 +64,7 @@ pub fn validate(index: &Index, allowed: &[AddressRange], now: Timestamp) -> Resu
             )
         },
     ));
+    wrong.extend(spec.access.as_ref().and_then(wrong_access));
     wrong.extend(spec.sources.iter().flat_map(wrong_with));
     wrong.extend(too_much(&spec.sources));
     if !wrong.is_empty() {
@@ -130,4 +132,10 @@ pub fn references(spec: &IndexSpec) -> BTreeSet<(Referred, String)> {
         Origin::Inline(_) | Origin::Http(_) | Origin::Git(_) | Origin::S3(_) => None,
     });
     mounted.chain(secrets.map(|secret| (Referred::Secret, secret.to_owned()))).collect()
+}
+
+fn wrong_access(access: &AccessRules) -> Option<String> {
+    let AccessRules { read, write } = access;
+    let is_wrong = read.iter().chain(write).any(|rule| !is_access_rule(rule));
+    is_wrong.then(|| format!("access: {WHAT_IS_A_RULE}"))
 }

@@ -107,7 +107,7 @@ pub async fn apply(context: &Context, identity: &Identity, prepared: Prepared) -
         Work::Apply(desired) => objects(&writer, *desired, observed).await,
         Work::ApplyInTurn(desired) => match context.defaults.rollouts.begin(&identity.uid) {
             Ok(()) => objects(&writer, *desired, observed).await,
-            Err(others) => Attempted::of(observed, Some(Hold::Queued { others }), Outcomes::default()),
+            Err(others) => in_queue(&writer, *desired, observed, Hold::Queued { others }).await,
         },
     }
 }
@@ -118,8 +118,11 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
     // No `..`: the compiler must point here when a kind of object is added.
     let Desired {
         config_map,
+        auth,
         service_account,
         service,
+        ingress,
+        http_route,
         write_token,
         claim,
         network_policy,
@@ -130,6 +133,8 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
     let service_account = all.take(writer.apply(service_account, observed.service_account).await);
     all.note(token::write_token(writer, write_token, observed.write_token.as_deref()).await);
     let network_policy = all.take(writer.apply_or_remove(network_policy, observed.network_policy).await);
+    // The pod mounts it.
+    let auth = all.take(writer.apply_or_remove(auth, observed.auth).await);
     // An unchanged pod keeps its settings file, because it reads the file again when it restarts.
     let is_changed = all.are_well() || !observed.deployment.as_deref().is_some_and(runs);
     let config_map = match config_map.filter(|_| is_changed) {
@@ -143,21 +148,36 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
         None => observed.claim,
     };
     let service = all.take(writer.apply(service, observed.service).await);
+    let ingress = all.take(writer.apply_or_remove(ingress, observed.ingress).await);
+    let http_route = all.take(writer.apply_or_remove(http_route, observed.http_route).await);
     let deployment = match deployment.filter(|deployment| may_run || !runs(deployment)) {
         Some(deployment) => all.take(writer.apply(deployment, observed.deployment).await),
         None => observed.deployment,
     };
     let observed = Observed {
         config_map,
+        auth,
         service_account,
         network_policy,
         sync_network_policy,
         claim,
         service,
+        ingress,
+        http_route,
         deployment,
         ..observed
     };
     Attempted::of(observed, None, all)
+}
+
+/// Applies what needs no restart and must not wait: a right that was taken away, and new keys of tokens.
+async fn in_queue(writer: &Writer<'_>, desired: Desired, observed: Observed, hold: Hold) -> Attempted {
+    let mut all = Outcomes::default();
+    let auth = match desired.auth {
+        Some(auth) => all.take(writer.apply(auth, observed.auth).await),
+        None => observed.auth,
+    };
+    Attempted::of(Observed { auth, ..observed }, Some(hold), all)
 }
 
 /// Applies a claim. If it cannot grow, it is applied with its current size, so that its other fields are updated.

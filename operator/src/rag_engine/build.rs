@@ -1,17 +1,19 @@
 //! Builds the objects of a RAGEngine, one file for each kind. Pure functions: the same input always gives the same
 //! objects.
 
+mod auth;
 mod claim;
 mod config_map;
 mod deployment;
 mod egress;
 mod network_policy;
+mod outside;
 mod service;
 mod write_token;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Service, ServiceAccount};
-use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Serialize;
 pub use write_token::{WriteToken, secret};
@@ -21,6 +23,7 @@ use super::observe::Observed;
 use super::validate::Validated;
 use crate::defaults::Defaults;
 use crate::error::BuildError;
+use crate::gateway::HttpRoute;
 use crate::names::Identity;
 
 /// The pod annotation with the hash of the settings. A new value triggers a rollout.
@@ -36,10 +39,16 @@ pub struct Desired {
     /// The settings file. `None` while a running server must not be changed: it would read new settings at its next
     /// start that its pod does not fit.
     pub config_map: Option<ConfigMap>,
+    /// The rules of indexes and the keys of the cluster's issuer, if callers must prove who they are.
+    pub auth: Option<ConfigMap>,
     /// The pod's ServiceAccount, which has no permissions.
     pub service_account: ServiceAccount,
     /// The Service of the server.
     pub service: Service,
+    /// The Ingress of the Service, if requested.
+    pub ingress: Option<Ingress>,
+    /// The HTTPRoute of the Service, if requested and the cluster has the Gateway API.
+    pub http_route: Option<HttpRoute>,
     /// The Secret with the write token, if writes need one.
     pub write_token: Option<WriteToken>,
     /// The claim, if the specification requests one.
@@ -59,15 +68,18 @@ pub struct Desired {
 ///
 /// [`BuildError`] when the settings cannot be serialised. No specification is known to cause this.
 pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) -> Result<Desired, BuildError> {
-    let config_map = config_map::config_map(validated)?;
+    let config_map = config_map::config_map(validated, observed)?;
     let deployment = deployment::deployment(validated, observed, &config_map);
     let kept = observed.deployment.as_deref().filter(|live| deployment.is_none() && runs(live));
     // A server that is kept still uses the listener that its pod was created with.
     let monitoring = kept.map_or(validated.monitoring, Monitoring::of_running);
     Ok(Desired {
         config_map: (kept.is_none() || observed.config_map.is_none()).then_some(config_map),
+        auth: auth::auth(validated, observed, defaults)?,
         service_account: service::service_account(&validated.identity),
         service: service::service(&validated.identity, monitoring),
+        ingress: outside::ingress(validated),
+        http_route: outside::http_route(validated, observed),
         write_token: write_token::write_token(validated),
         claim: claim::claim(validated, observed.claim.as_deref()),
         network_policy: network_policy::network_policy(validated, monitoring, defaults),

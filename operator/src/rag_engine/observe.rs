@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
-use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, PartialObjectMeta};
 use ragengine_client::wire::EngineStatus;
@@ -13,11 +13,15 @@ use ragengine_operator_api::RagEngine;
 use serde::Serialize;
 
 use super::references::{Reference, ReferenceKind};
+use super::settings::{KEYS_FILE, has_modes};
 use super::validate::{SentSecret, Validated};
+use crate::access_rules::{RulesByIndex, rules_of};
+use crate::cluster_issuer::{Issuer, Known};
 use crate::context::Context;
 use crate::engine::{Report, Target};
 use crate::finding::Invalid;
-use crate::names::Identity;
+use crate::gateway::HttpRoute;
+use crate::names::{Identity, TOKEN_ISSUER};
 use crate::pod;
 use crate::secret_use;
 use crate::warnings::{self, Warning};
@@ -28,10 +32,22 @@ use crate::watches::{Caches, Referred, version};
 pub struct Observed {
     /// The ConfigMap with the settings file.
     pub config_map: Option<Arc<ConfigMap>>,
+    /// The ConfigMap with the rules of indexes and the keys of the cluster's issuer.
+    pub auth: Option<Arc<ConfigMap>>,
+    /// What the operator knows about the cluster's issuer of tokens.
+    pub known_issuer: Known,
+    /// The rules of the Indexes of this engine.
+    pub rules: RulesByIndex,
     /// The ServiceAccount of the pod.
     pub service_account: Option<Arc<ServiceAccount>>,
     /// The Service of the server.
     pub service: Option<Arc<Service>>,
+    /// The Ingress of the Service.
+    pub ingress: Option<Arc<Ingress>>,
+    /// The HTTPRoute of the Service.
+    pub http_route: Option<Arc<HttpRoute>>,
+    /// Whether the cluster has the Gateway API.
+    pub has_gateways: bool,
     /// The Deployment of the server.
     pub deployment: Option<Arc<Deployment>>,
     /// The NetworkPolicy of the server's pod.
@@ -74,6 +90,22 @@ impl Observed {
     pub fn missing(&self) -> impl Iterator<Item = &Reference> {
         let missing = self.references.iter().filter(|seen| seen.version.is_none() && !seen.reference.is_optional);
         missing.map(|seen| &seen.reference)
+    }
+
+    /// The cluster's issuer: as it was read last, else as it was handed over before the operator was restarted.
+    pub fn issuer(&self) -> Option<Arc<Issuer>> {
+        self.known_issuer.issuer.clone().or_else(|| {
+            let handed_over = self.auth.as_deref()?;
+            let name = handed_over.metadata.annotations.as_ref()?.get(TOKEN_ISSUER)?.clone();
+            let keys = handed_over.data.as_ref()?.get(KEYS_FILE)?.clone();
+            Some(Arc::new(Issuer { name, keys }))
+        })
+    }
+
+    /// The policy of guardrails that does not exist, if so.
+    pub fn missing_policy(&self) -> Option<&Reference> {
+        let references = self.references.iter().filter(|seen| seen.version.is_none()).map(|seen| &seen.reference);
+        references.into_iter().find(|reference| reference.is_reread && reference.kind == ReferenceKind::ConfigMap)
     }
 
     /// Whether all referenced objects exist and may be used.
@@ -132,6 +164,10 @@ pub async fn observe(
     let identity = Identity::of(engine);
     let mut observed = from_caches(&context.caches, engine, &identity, validated.as_ref().ok());
     observed.report = context.engines.report(&identity.uid);
+    observed.known_issuer = context.cluster_issuer.known();
+    if has_modes(&engine.spec) {
+        observed.rules = rules_of(&identity, &context.index_store.state());
+    }
     for uid in stuck(&observed, engine.spec.replicas) {
         observed.warnings.extend(warnings::of(&context.client, &identity.namespace, &uid).await?);
     }
@@ -144,8 +180,14 @@ fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validat
     let sent = validated.map_or(&[][..], |validated| &validated.sent);
     Observed {
         config_map: caches.config_maps.get(namespace, &identity.settings()),
+        auth: caches.config_maps.get(namespace, &identity.auth()),
+        known_issuer: Known::default(),
+        rules: RulesByIndex::new(),
         service_account: caches.service_accounts.get(namespace, &identity.name),
         service: caches.services.get(namespace, &identity.name),
+        ingress: caches.ingresses.get(namespace, &identity.name),
+        http_route: caches.http_routes.as_ref().and_then(|routes| routes.get(namespace, &identity.name)),
+        has_gateways: caches.http_routes.is_some(),
         deployment: caches.deployments.get(namespace, &identity.name),
         network_policy: caches.network_policies.get(namespace, &identity.name),
         sync_network_policy: caches.network_policies.get(namespace, &identity.sync_policy()),

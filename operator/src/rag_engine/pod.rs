@@ -7,10 +7,14 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ObjectMeta;
-use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
+use ragengine_operator_api::{self as api, Compute, GUARDRAILS_POLICY, RagEngineSpec};
 
 use super::monitoring::Monitoring;
-use super::settings::{SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder};
+use super::references::{Reference, ReferenceKind};
+use super::settings::{
+    API_KEYS, AUTH_FOLDER, GUARDRAILS, GUARDRAILS_FOLDER, SETTINGS_FILE, SETTINGS_FOLDER, accesses, api_keys_folder,
+    data_folder, has_modes,
+};
 use crate::defaults::Defaults;
 use crate::names::{CONTAINER, Identity};
 use crate::pod_parts::{container_security, node_labels, pod_security, pull_secrets};
@@ -22,6 +26,7 @@ const GRACE_PERIOD_S: i64 = 40;
 
 const DATA: &str = "data";
 const SETTINGS: &str = "settings";
+const AUTH: &str = "auth";
 
 /// The pod, before the user's template is merged over it.
 pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> PodTemplateSpec {
@@ -121,10 +126,53 @@ fn mounts(spec: &RagEngineSpec, identity: &Identity) -> Vec<VolumeMount> {
     let secrets = accesses(spec, identity)
         .into_iter()
         .map(|(access, _)| mount(access.volume(), &access.folder().to_string_lossy(), Some(true)));
+    let reread = reread(spec).into_iter().map(|(volume, reference)| match reference.kind {
+        ReferenceKind::Secret => mount(volume, &api_keys_folder().to_string_lossy(), Some(true)),
+        ReferenceKind::ConfigMap => mount(volume, GUARDRAILS_FOLDER, Some(true)),
+    });
+    let auth = has_modes(spec).then(|| mount(AUTH, AUTH_FOLDER, Some(true)));
     [mount(DATA, data_folder(spec), None), mount(SETTINGS, SETTINGS_FOLDER, Some(true))]
         .into_iter()
         .chain(secrets)
+        .chain(reread)
+        .chain(auth)
         .collect()
+}
+
+/// The objects of a specification that the server reads again when they change, with the volumes that they are mounted
+/// as: the API keys and the policy of guardrails. The server starts without a policy, and refuses chats.
+pub(super) fn reread(spec: &RagEngineSpec) -> Vec<(&'static str, Reference)> {
+    let keys =
+        spec.auth.api_keys_secret.clone().map(|name| {
+            (API_KEYS, Reference { kind: ReferenceKind::Secret, name, is_optional: false, is_reread: true })
+        });
+    let guardrails = spec.guardrails.as_ref().filter(|guardrails| guardrails.enabled);
+    let policy = guardrails.and_then(|guardrails| guardrails.config_map_ref.clone()).map(|policy| {
+        let name = policy.name;
+        (GUARDRAILS, Reference { kind: ReferenceKind::ConfigMap, name, is_optional: true, is_reread: true })
+    });
+    keys.into_iter().chain(policy).collect()
+}
+
+fn reread_volume((volume, reference): (&'static str, Reference)) -> Volume {
+    let Reference { kind, name, .. } = reference;
+    let named = Volume { name: volume.to_owned(), ..Volume::default() };
+    match kind {
+        // Each key of the Secret is a file.
+        ReferenceKind::Secret => Volume {
+            secret: Some(SecretVolumeSource { secret_name: Some(name), ..SecretVolumeSource::default() }),
+            ..named
+        },
+        ReferenceKind::ConfigMap => Volume {
+            config_map: Some(ConfigMapVolumeSource {
+                name,
+                items: Some(vec![item(GUARDRAILS_POLICY)]),
+                optional: Some(true),
+                ..ConfigMapVolumeSource::default()
+            }),
+            ..named
+        },
+    }
 }
 
 fn volumes(spec: &RagEngineSpec, identity: &Identity) -> Vec<Volume> {
@@ -148,7 +196,14 @@ fn volumes(spec: &RagEngineSpec, identity: &Identity) -> Vec<Volume> {
         }),
         ..Volume::default()
     });
-    [data_volume(spec, identity), settings].into_iter().chain(secrets).collect()
+    // All keys are mounted, so that one that is added needs no restart.
+    let auth = has_modes(spec).then(|| Volume {
+        name: AUTH.to_owned(),
+        config_map: Some(ConfigMapVolumeSource { name: identity.auth(), ..ConfigMapVolumeSource::default() }),
+        ..Volume::default()
+    });
+    let reread = reread(spec).into_iter().map(reread_volume);
+    [data_volume(spec, identity), settings].into_iter().chain(secrets).chain(reread).chain(auth).collect()
 }
 
 fn item(key: &str) -> KeyToPath {

@@ -23,6 +23,8 @@ pub struct Reference {
     pub name: String,
     /// Whether the pod starts without it.
     pub is_optional: bool,
+    /// Whether the server reads it again when it changes, so that the pod is not restarted.
+    pub is_reread: bool,
 }
 
 impl fmt::Display for Reference {
@@ -42,10 +44,21 @@ pub(super) fn of_pod(spec: &PodSpec) -> BTreeSet<Reference> {
 }
 
 /// All Secrets and ConfigMaps that a pod refers to, except `ours`: the settings have their own hash, and a new write
-/// token needs no restart.
-pub fn references(pod: &PodTemplateSpec, ours: &[(ReferenceKind, String)]) -> Vec<Reference> {
-    let Some(spec) = &pod.spec else { return Vec::new() };
-    let found = of_pod(spec);
+/// token needs no restart. Those that the server reads again are marked, unless the pod also has them elsewhere.
+pub fn references(
+    pod: &PodTemplateSpec,
+    ours: &[(ReferenceKind, String)],
+    reread: &[(&'static str, Reference)],
+) -> Vec<Reference> {
+    let Some(mut spec) = pod.spec.clone() else { return Vec::new() };
+    let is_reread = |volume: &Volume| reread.iter().any(|(name, _)| *name == volume.name);
+    spec.volumes.iter_mut().for_each(|volumes| volumes.retain(|volume| !is_reread(volume)));
+    let mut found = of_pod(&spec);
+    for (_, reference) in reread {
+        if !found.iter().any(|other| other.kind == reference.kind && other.name == reference.name) {
+            found.insert(reference.clone());
+        }
+    }
     let is_ours = |reference: &Reference| ours.contains(&(reference.kind, reference.name.clone()));
     found.into_iter().filter(|reference| !reference.name.is_empty() && !is_ours(reference)).collect()
 }
@@ -96,5 +109,6 @@ fn of_container(container: &Container) -> Vec<Reference> {
 }
 
 fn reference(kind: ReferenceKind, name: Option<&str>, optional: Option<bool>) -> Reference {
-    Reference { kind, name: name.unwrap_or_default().to_owned(), is_optional: optional == Some(true) }
+    let is_optional = optional == Some(true);
+    Reference { kind, name: name.unwrap_or_default().to_owned(), is_optional, is_reread: false }
 }

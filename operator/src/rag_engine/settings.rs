@@ -1,6 +1,8 @@
 //! Derives the server's settings from a specification.
 
 mod access;
+mod answers;
+mod auth;
 mod endpoints;
 mod file;
 mod side_models;
@@ -9,11 +11,13 @@ mod stores;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-pub use access::{Access, accesses};
+pub use access::{API_KEYS, Access, accesses, api_keys_folder};
+pub use answers::{GUARDRAILS, GUARDRAILS_FOLDER};
+pub use auth::{ACCESS_FILE, AUTH_FOLDER, KEYS_FILE, has_modes, with_cluster_issuer};
 pub use file::{settings_file, settings_file_of_another_version};
 use ragengine_operator_api::{
-    Embedding, FilterRule, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding, Retrieval,
-    Volume, WRITE_TOKEN, Writes,
+    Embedding, FilterRule, HttpRoute, InferenceService, Ingress, Limits, LocalEmbedding, Pooling, RagEngineSpec,
+    RemoteEmbedding, Retrieval, Volume,
 };
 use ragengine_settings::{self as settings, Settings};
 use serde::Serialize;
@@ -51,7 +55,7 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         replicas: _,
         embedding: _,
         inference_service,
-        guardrails: _,
+        guardrails,
         storage: _,
         retrieval,
         rewrite,
@@ -62,8 +66,16 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         sessions,
         feedback,
         interactions,
+        cache,
+        citations,
+        events,
         endpoints,
         auth,
+        allow_anonymous: _,
+        audit,
+        limits,
+        ingress,
+        http_route,
         cors,
         allowed_hosts,
         network_policy: _,
@@ -91,9 +103,15 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         sessions: stores::sessions(sessions.as_ref()),
         feedback: stores::feedback(feedback.as_ref()),
         interactions: stores::interactions(interactions.as_ref()),
+        cache: answers::cache(*cache),
+        citations: answers::citations(citations.as_ref()),
+        events: stores::events(events.as_ref()),
+        guardrails: answers::guardrails(guardrails.as_ref()),
         endpoints: endpoints::endpoints(endpoints.as_ref()),
-        auth: auth_settings(auth.writes, identity),
-        allowed_hosts: host_names(allowed_hosts, identity, defaults),
+        auth: auth::auth(auth, identity, defaults),
+        audit: settings::Audit { enabled: audit.and_then(|audit| audit.enabled).unwrap_or_default() },
+        limits: limit_settings(*limits),
+        allowed_hosts: host_names(allowed_hosts, ingress.as_ref(), http_route.as_ref(), identity, defaults),
         cors: settings::Cors {
             allowed_origins: cors.as_ref().map(|cors| cors.allowed_origins.clone()).unwrap_or_default(),
         },
@@ -103,7 +121,12 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
 
 /// What is wrong with a specification that the settings made from it do not show.
 pub fn wrong_fields(spec: &RagEngineSpec) -> Vec<String> {
-    stores::wrong_threshold(spec.interactions.as_ref()).into_iter().collect()
+    let threshold = stores::wrong_threshold(spec.interactions.as_ref());
+    threshold
+        .into_iter()
+        .chain(answers::missing_policy(spec.guardrails.as_ref()))
+        .chain(auth::wrong_rules(&spec.auth))
+        .collect()
 }
 
 fn embedding(embedding: &Embedding) -> settings::Embedding {
@@ -226,9 +249,24 @@ fn named<T: DeserializeOwned>(value: Option<impl Serialize>, default: T) -> T {
     name.and_then(|name| serde_json::from_value(name).ok()).unwrap_or(default)
 }
 
+fn limit_settings(limits: Option<Limits>) -> settings::Limits {
+    let Limits { chats_per_minute_per_caller } = limits.unwrap_or_default();
+    let defaults = settings::Limits::default();
+    settings::Limits {
+        chats_per_minute_per_caller: chats_per_minute_per_caller.unwrap_or(defaults.chats_per_minute_per_caller),
+        ..defaults
+    }
+}
+
 /// If host names are restricted, the names of the Service are added, because the Jobs of the Indexes and other pods use
-/// them.
-fn host_names(allowed: &[String], identity: &Identity, defaults: &Defaults) -> Vec<String> {
+/// them, and those of an Ingress or HTTPRoute.
+fn host_names(
+    allowed: &[String],
+    ingress: Option<&Ingress>,
+    http_route: Option<&HttpRoute>,
+    identity: &Identity,
+    defaults: &Defaults,
+) -> Vec<String> {
     if allowed.is_empty() {
         return Vec::new();
     }
@@ -236,22 +274,13 @@ fn host_names(allowed: &[String], identity: &Identity, defaults: &Defaults) -> V
     let service =
         [String::new(), format!(".{namespace}"), format!(".{namespace}.svc")].map(|rest| format!("{name}{rest}"));
     let whole = format!("{name}.{namespace}.svc.{}", defaults.cluster_domain);
-    allowed.iter().cloned().chain(service).chain([whole]).collect()
-}
-
-fn auth_settings(writes: Writes, identity: &Identity) -> settings::Auth {
-    let defaults = settings::Auth::default();
-    match writes {
-        Writes::Open => defaults,
-        Writes::Token => settings::Auth {
-            write_token: Some(Access::Write.file()),
-            write_token_source: Some(format!(
-                "the Secret {} (key {WRITE_TOKEN}) in the namespace {}; \
-                 auth.writes: open in the RAGEngine lets everybody write",
-                identity.write_token(),
-                identity.namespace
-            )),
-            ..defaults
-        },
+    let from_outside = ingress.map(|ingress| ingress.host.clone()).into_iter();
+    let from_outside = from_outside.chain(http_route.iter().flat_map(|route| route.hostnames.clone()));
+    let mut names: Vec<String> = allowed.to_vec();
+    for name in from_outside.chain(service).chain([whole]) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
+    names
 }

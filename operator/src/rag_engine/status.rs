@@ -8,14 +8,15 @@ mod pod;
 mod server;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use ragengine_operator_api::{RagEngine, RagEngineStatus, Reason};
+use ragengine_operator_api::{GUARDRAILS_POLICY, RagEngine, RagEngineStatus, Reason};
 
 use super::hold::Hold;
 use super::observe::Observed;
 use super::references::ReferenceKind;
+use super::settings::has_modes;
 use crate::apply::Refused;
 use crate::defaults::Defaults;
-use crate::finding::{Conditions, Finding, Invalid};
+use crate::finding::{Conditions, Finding, Invalid, quoted};
 use crate::names::Identity;
 
 /// The input of the status, known at the end of a reconcile.
@@ -46,7 +47,9 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
     let findings = Findings {
         problem: problem(input),
         waiting: waiting(input),
-        hint: server::unreachable(observed).or_else(|| input.remains.cloned()),
+        hint: server::unreachable(observed)
+            .or_else(|| input.remains.cloned())
+            .or_else(|| no_gateways(input.engine, observed)),
         is_stopped: input.engine.spec.replicas == 0,
         hold: input.hold,
         serving: serving(input.engine, &endpoint),
@@ -95,12 +98,14 @@ fn problem(input: StatusInput<'_>) -> Option<Finding> {
     let of_the_specification = || {
         let invalid = input.invalid.map(|invalid| Finding::new(Reason::InvalidSpec, invalid.to_string()));
         let refused = || input.refused.map(|refused| Finding::new(Reason::ObjectRefused, refused.to_string()));
-        invalid.or_else(refused).or_else(|| missing(observed)).or_else(|| refused_secret(observed))
+        let keys = || unreadable_keys(input.engine, observed);
+        invalid.or_else(refused).or_else(|| missing(observed)).or_else(|| refused_secret(observed)).or_else(keys)
     };
     let of_the_pod = || {
         claim::problem(input.engine, observed)
             .or_else(|| deployment::problem(observed.deployment.as_deref()))
             .or_else(|| pod::problem(input.engine, observed))
+            .or_else(|| missing_policy(observed))
             .or_else(|| server::problem(input.engine, observed))
     };
     of_the_specification().or_else(|| (input.engine.spec.replicas > 0).then(of_the_pod).flatten())
@@ -123,6 +128,42 @@ fn missing(observed: &Observed) -> Option<Finding> {
     Some(Finding::new(reason, message))
 }
 
+/// Keys of the cluster's tokens that cannot be read, and of which there are no earlier ones.
+fn unreadable_keys(engine: &RagEngine, observed: &Observed) -> Option<Finding> {
+    let error = observed.known_issuer.error.as_ref().filter(|_| lacks_keys(engine, observed))?;
+    let message = format!(
+        "the keys of the cluster's ServiceAccount tokens cannot be read from the API server ({}): check that the operator \
+         may get /.well-known/openid-configuration and /openid/v1/jwks, such as by the ClusterRole \
+         system:service-account-issuer-discovery. Until then the pod is not created or changed",
+        quoted(error, 200)
+    );
+    Some(Finding::new(Reason::TokenKeysUnreadable, message))
+}
+
+fn lacks_keys(engine: &RagEngine, observed: &Observed) -> bool {
+    // A server that is to be stopped needs no keys.
+    let is_made = engine.spec.replicas > 0 || observed.deployment.is_none();
+    is_made && has_modes(&engine.spec) && observed.issuer().is_none()
+}
+
+/// An HTTPRoute in a cluster without the Gateway API. Clients in the cluster are served.
+fn no_gateways(engine: &RagEngine, observed: &Observed) -> Option<Finding> {
+    let message = "httpRoute has no effect, because the cluster has no HTTPRoutes (gateway.networking.k8s.io/v1): \
+                   install the Gateway API and restart the operator, or use ingress instead";
+    let is_without = engine.spec.http_route.is_some() && !observed.has_gateways;
+    is_without.then(|| Finding::new(Reason::GatewayApiMissing, message))
+}
+
+/// A policy of guardrails that does not exist. The server runs without it.
+fn missing_policy(observed: &Observed) -> Option<Finding> {
+    let policy = observed.missing_policy()?;
+    let message = format!(
+        "{policy} does not exist in this namespace: create it with the policy under the key {GUARDRAILS_POLICY}. \
+         Until then chats get a 503"
+    );
+    Some(Finding::new(Reason::ConfigMapMissing, message))
+}
+
 /// A Secret that exists but must not be used in this way.
 fn refused_secret(observed: &Observed) -> Option<Finding> {
     let (seen, why) = observed.references.iter().find_map(|seen| Some((seen, seen.refusal.as_ref()?)))?;
@@ -138,6 +179,10 @@ fn waiting(input: StatusInput<'_>) -> Option<Finding> {
     let observed = input.observed;
     if !input.is_current {
         let message = "objects were just changed: waiting until the API server reports the changes";
+        return Some(Finding::new(Reason::RollingOut, message));
+    }
+    if lacks_keys(input.engine, observed) {
+        let message = "waiting until the operator has read the keys of the cluster's ServiceAccount tokens";
         return Some(Finding::new(Reason::RollingOut, message));
     }
     deployment::waiting(input.engine.spec.replicas, observed)

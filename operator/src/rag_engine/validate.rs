@@ -74,8 +74,12 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
     }
     let mut pod = pod::pod(&spec, &identity, defaults, monitoring);
     merge(&mut pod, template, users_pod, &identity);
-    let ours = [(ReferenceKind::ConfigMap, identity.settings()), (ReferenceKind::Secret, identity.write_token())];
-    let references = references(&pod, &ours);
+    let ours = [
+        (ReferenceKind::ConfigMap, identity.settings()),
+        (ReferenceKind::ConfigMap, identity.auth()),
+        (ReferenceKind::Secret, identity.write_token()),
+    ];
+    let references = references(&pod, &ours, &pod::reread(&spec));
     let sent = sent(&spec);
     Ok(Validated { identity, spec, monitoring, settings, pod, wrong_template, references, sent })
 }
@@ -90,7 +94,8 @@ fn sent(spec: &RagEngineSpec) -> Vec<SentSecret> {
     let reranker = Some((reranker.access_secret, reranker.url));
     let postgres = spec.postgres.clone().map(|postgres| (postgres.access_secret, postgres.url));
     let redis = spec.redis.clone().map(|redis| (redis.access_secret, redis.url));
-    let all = [local, remote, language_model, reranker, reranker_hub, postgres, redis].into_iter().flatten();
+    let events = spec.events.clone().map(|events| (events.access_secret, events.url));
+    let all = [local, remote, language_model, reranker, reranker_hub, postgres, redis, events].into_iter().flatten();
     all.filter_map(|(secret, url)| Some(SentSecret { name: secret?, host: url.as_deref().and_then(host) })).collect()
 }
 

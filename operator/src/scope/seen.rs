@@ -13,6 +13,7 @@ use ragengine_operator_api::{Index, RagEngine};
 
 use crate::context::Context;
 use crate::names::{Identity, IndexIdentity, Kind, Owner};
+use crate::rag_engine::settings::has_modes;
 use crate::watches::{Filling, Referred, Wake, Watchable, gone, log_failure, new_or_changed};
 
 /// The number of objects in one reply to a list request.
@@ -56,7 +57,8 @@ pub(super) fn engines(watched: Watched<RagEngine>) -> ObjectStream<RagEngine> {
 }
 
 /// The stream of Indexes. A changed specification or a deletion wakes the other Indexes that fill the same index,
-/// because they may have been blocked. A deletion also wakes the engine, which may have to delete documents.
+/// because they may have been blocked. A deletion also wakes the engine, which may have to delete documents. An engine
+/// whose callers must prove who they are is woken by both, because its server gets the rules of its Indexes.
 pub(super) fn indexes(watched: Watched<Index>) -> ObjectStream<Index> {
     let known = Arc::clone(&watched.context);
     seen(watched, move |index: &Index, change| {
@@ -75,7 +77,11 @@ pub(super) fn indexes(watched: Watched<Index>) -> ObjectStream<Index> {
         };
         match change {
             ObjectChange::Seen if is_observed => Vec::new(),
-            ObjectChange::Seen => beside(index, &known.index_store),
+            ObjectChange::Seen => {
+                let object = ObjectRef::new(&engine.name).within(&engine.namespace);
+                let has_rules = known.engine_store.get(&object).is_some_and(|engine| has_modes(&engine.spec));
+                beside(index, &known.index_store).into_iter().chain(has_rules.then_some(engine)).collect()
+            }
             ObjectChange::Gone | ObjectChange::Replaced => {
                 beside(index, &known.index_store).into_iter().chain([engine]).collect()
             }

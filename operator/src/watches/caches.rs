@@ -4,12 +4,13 @@ use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
-use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use kube::Resource;
 use kube::api::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 
 use super::Filled;
+use crate::gateway::HttpRoute;
 use crate::job::{self, Stage};
 use crate::names::{Identity, IndexIdentity, engine_of, index_of, is_deletion};
 
@@ -51,6 +52,10 @@ pub struct Caches {
     pub deployments: Cache<Deployment>,
     /// Created by the operator.
     pub network_policies: Cache<NetworkPolicy>,
+    /// Created by the operator.
+    pub ingresses: Cache<Ingress>,
+    /// Created by the operator. None: the cluster has no Gateway API.
+    pub http_routes: Option<Cache<HttpRoute>>,
     /// Created by the operator. Specifications are dropped.
     pub jobs: Cache<Job>,
     /// Created by the operator. Specifications are dropped.
@@ -72,13 +77,15 @@ impl Caches {
     }
 
     /// The number of the operator's objects, by kind.
-    pub fn counts(&self) -> [(&'static str, usize); 7] {
+    pub fn counts(&self) -> [(&'static str, usize); 9] {
         [
             ("ConfigMap", self.config_maps.len()),
             ("ServiceAccount", self.service_accounts.len()),
             ("Service", self.services.len()),
             ("Deployment", self.deployments.len()),
             ("NetworkPolicy", self.network_policies.len()),
+            ("Ingress", self.ingresses.len()),
+            ("HTTPRoute", self.http_routes.as_ref().map_or(0, Cache::len)),
             ("Job", self.jobs.len()),
             ("Pod", self.pods.len()),
         ]

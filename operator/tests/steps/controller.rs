@@ -6,8 +6,10 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use ragengine_operator::context::{Clock, Context};
 use ragengine_operator::defaults::Defaults;
+use ragengine_operator::gateway::Gateways;
 use ragengine_operator::metrics::Metrics;
 use ragengine_operator::scope::{self, Shared};
+use ragengine_operator::server_token::ServerToken;
 use ragengine_operator::watches::Scope;
 use ragengine_operator_api::{Condition, ConditionType, RagEngine, RagEngineStatus};
 use serde_json::json;
@@ -40,11 +42,24 @@ impl Controller {
 
     /// Starts a controller with other defaults.
     pub fn start_with(server: &ApiServer, defaults: Defaults) -> Self {
+        Self::start_in(server, defaults, Gateways::Absent, Arc::default())
+    }
+
+    /// Starts a controller in a cluster with the Gateway API, or with a token for servers.
+    pub fn start_in(
+        server: &ApiServer,
+        defaults: Defaults,
+        gateways: Gateways,
+        server_token: Arc<ServerToken>,
+    ) -> Self {
         let shared = Shared {
             client: server.client(),
             metrics: Arc::new(Metrics::new().unwrap()),
             defaults,
             api_server: Arc::default(),
+            cluster_issuer: Arc::default(),
+            server_token,
+            gateways,
             clock: clock(),
             identity: "operator-0".to_owned(),
             concurrency: 4,

@@ -40,7 +40,10 @@ fn objects(engine: &RagEngine) -> Map<String, Value> {
     let objects = json!({
         "settings": desired.config_map,
         "account": desired.service_account,
+        "auth": desired.auth,
         "service": desired.service,
+        "ingress": desired.ingress,
+        "httpRoute": desired.http_route,
         "writeToken": desired.write_token.map(|token| token.metadata),
         "claim": desired.claim,
         "networkPolicy": desired.network_policy,
@@ -164,12 +167,37 @@ fn every_choice_reaches_the_settings() {
         ("{sessions: {whenDown: answer}}", "/sessions/whenDown"),
         ("{sessions: {whenDown: refuse}}", "/sessions/whenDown"),
         ("{endpoints: {query: {condense: never}}}", "/endpoints/query/condense"),
+        ("{endpoints: {chat: {condense: always}}}", "/endpoints/chat/condense"),
+        ("{endpoints: {chat: {rerank: never}}}", "/endpoints/chat/rerank"),
+        ("{endpoints: {chat: {contextFormat: source, citations: false}}}", "/endpoints/chat/contextFormat"),
+        (
+            "{auth: {modes: [apiKey, sessionToken, jwt], apiKeysSecret: k}, redis: {url: 'redis://cache'}}",
+            "/auth/modes",
+        ),
         ("{endpoints: {query: {rerank: never}}}", "/endpoints/query/rerank"),
         ("{endpoints: {query: {diversity: none}}}", "/endpoints/query/diversity"),
         ("{interactions: {overlapThreshold: adaptive}}", "/interactions/overlapThreshold"),
     ] {
         let written = serde_json::to_value(&engine(spec).spec).unwrap();
         assert_eq!(choice(spec, setting), *written.pointer(setting).unwrap(), "{spec}");
+    }
+}
+
+/// Earlier versions accepted guardrails without acting on them, and their servers do not know the setting.
+#[test]
+fn a_server_of_another_version_gets_guardrails_only_if_they_are_enabled() {
+    for (guardrails, expected) in [
+        ("{enabled: false}", json!(null)),
+        ("{configMapRef: {name: policy}}", json!(null)),
+        (
+            "{enabled: true, configMapRef: {name: policy}}",
+            json!({"enabled": true, "policyFile": "/etc/ragengine-guardrails/guardrails.yaml"}),
+        ),
+    ] {
+        let built = built(&engine(&format!("{{guardrails: {guardrails}, image: {{tag: 0.0.9}}}}")));
+        let file = built.config_map.unwrap().data.unwrap()["settings.yaml"].clone();
+        let settings: Value = serde_saphyr::from_str(&file).unwrap();
+        assert_eq!(settings["guardrails"], expected, "{guardrails}");
     }
 }
 
@@ -248,4 +276,28 @@ fn a_changed_new_or_recreated_secret_rolls_the_pod() {
     assert_ne!(version("a/1"), version("a/2"), "changed");
     assert_ne!(version("a/1"), version("b/1"), "recreated");
     assert_ne!(version("a/1"), pod(&|seen| *seen = None), "created later");
+}
+
+/// The server reads API keys and the policy again.
+#[test]
+fn what_the_server_reads_again_does_not_roll_the_pod() {
+    use ragengine_operator::rag_engine::build::build;
+    use ragengine_operator::rag_engine::observe::Observed;
+
+    use crate::fixture::{all_there, defaults, fixture};
+
+    let validated = valid(&fixture("references"));
+    let reread = validated.references.iter().filter(|reference| reference.is_reread).map(ToString::to_string);
+    assert_eq!(reread.collect::<Vec<_>>(), ["Secret keys", "ConfigMap policy"]);
+    let mut observed = all_there(&validated);
+    let pod = |observed: &Observed| {
+        build(&validated, observed, &defaults()).unwrap().deployment.unwrap().spec.unwrap().template
+    };
+    let before = pod(&observed);
+    let reread = observed.references.iter_mut().filter(|seen| seen.reference.is_reread);
+    reread.for_each(|seen| seen.version = Some("b/9".to_owned()));
+    assert_eq!(pod(&observed), before);
+    // A Secret that is also used otherwise is read once only.
+    let twice = "{auth: {modes: [apiKey], apiKeysSecret: s}, inferenceService: {url: 'http://l', accessSecret: s}}";
+    assert!(valid(&engine(twice)).references.iter().all(|reference| !reference.is_reread));
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use ragengine_operator::cluster_issuer::{Issuer, Known};
 use ragengine_operator::defaults::Defaults;
 use ragengine_operator::openshift::PodUser;
 use ragengine_operator::rag_engine::build::{Desired, build};
@@ -84,7 +85,18 @@ pub fn all_there(validated: &Validated) -> Observed {
         version: Some("uid-of-the-reference/1".to_owned()),
         refusal: None,
     };
-    Observed { references: validated.references.iter().map(reference).collect(), ..Observed::default() }
+    Observed {
+        references: validated.references.iter().map(reference).collect(),
+        known_issuer: Known { issuer: Some(issuer()), error: None },
+        has_gateways: true,
+        ..Observed::default()
+    }
+}
+
+/// The cluster's issuer.
+pub fn issuer() -> Arc<Issuer> {
+    let name = "https://kubernetes.default.svc.cluster.local".to_owned();
+    Arc::new(Issuer { name, keys: r#"{"keys":[{"kid":"a"}]}"#.to_owned() })
 }
 
 /// The objects of a valid spec whose references all exist.

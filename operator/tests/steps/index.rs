@@ -15,4 +15,5 @@ mod status;
 mod stuck;
 mod tasks;
 
+pub use fixture::manifest;
 pub use objects::pods_of_jobs;

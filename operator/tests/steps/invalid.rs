@@ -67,6 +67,20 @@ fn a_threshold_of_the_wrong_type_is_reported() {
     assert_eq!(errors("{interactions: {overlapThreshold: 0.2}}"), [""; 0]);
 }
 
+/// The definition counts characters and the server bytes, and an older definition let guardrails without a policy pass.
+#[test]
+fn what_the_definition_lets_pass_is_reported() {
+    let long = format!("{{auth: {{defaultAccess: {{write: ['user:{}']}}}}}}", "\u{10400}".repeat(65));
+    for (spec, expected) in [
+        (long.as_str(), "auth.defaultAccess.write: "),
+        ("{auth: {defaultAccess: {read: [staff]}}}", "auth.defaultAccess.read: "),
+        ("{guardrails: {enabled: true}}", "guardrails.configMapRef: "),
+    ] {
+        let found = errors(spec);
+        assert!(matches!(&found[..], [only] if only.starts_with(expected)), "{spec}: {found:?}");
+    }
+}
+
 /// The annotation of a Secret names hosts, without the user of an address.
 #[test]
 fn every_secret_is_sent_to_the_host_of_its_address() {
@@ -84,6 +98,8 @@ fn every_secret_is_sent_to_the_host_of_its_address() {
         ("{postgres: {url: 'postgres://db', accessSecret: s}}", Some("db")),
         ("{redis: {url: 'redis://cache.svc', accessSecret: s}}", Some("cache.svc")),
         ("{redis: {url: 'rediss://rag@cache.svc:6379/1', accessSecret: s}}", Some("cache.svc:6379")),
+        ("{events: {url: 'amqp://rabbitmq.svc', accessSecret: s}}", Some("rabbitmq.svc")),
+        ("{events: {url: 'amqps://rag@rabbitmq.svc:5671/search', accessSecret: s}}", Some("rabbitmq.svc:5671")),
     ] {
         let sent = validate(&engine(spec), &defaults()).unwrap().sent;
         assert!(matches!(&sent[..], [only] if only.name == "s" && only.host.as_deref() == host), "{spec}: {sent:?}");

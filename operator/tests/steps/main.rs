@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod access;
 mod api_server;
 mod controller;
 mod drift;
@@ -14,6 +15,7 @@ mod invalid;
 mod lease;
 mod objects;
 mod operators_settings;
+mod outside;
 mod ownership;
 mod paused;
 mod quiet;

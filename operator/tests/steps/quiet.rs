@@ -1,12 +1,13 @@
 //! The operator writes nothing when nothing has changed.
 
+use ragengine_operator::cluster_issuer::Issuer;
 use ragengine_operator_api::{ConditionType, Reason};
 
 use crate::api_server::{ApiServer, pass};
 use crate::controller::{
     A_MOMENT, A_SECOND_MORE, A_WHILE, Controller, condition, object_writes, server_with, status, until, writes,
 };
-use crate::fixture::{engine, fixtures};
+use crate::fixture::{engine, fixtures, issuer};
 
 #[tokio::test(start_paused = true)]
 async fn the_requests_that_create_a_new_engine() {
@@ -27,6 +28,7 @@ async fn nothing_is_written_when_nothing_has_changed() {
         let server = server_with(&engine);
         let name_of_engine = engine.metadata.name.clone().unwrap();
         let controller = Controller::start(&server);
+        controller.context.cluster_issuer.note(Ok(Issuer::clone(&issuer())));
         let is_made = || {
             condition(&server, &name_of_engine, ConditionType::Ready)
                 .is_some_and(|ready| ready.reason == Reason::Stopped)

@@ -38,6 +38,12 @@ fn allowed_hosts_include_the_service_names() {
     assert_eq!(hosts("{}"), [""; 0]);
     let service = ["docs", "docs.tests", "docs.tests.svc", "docs.tests.svc.cluster.local"];
     assert_eq!(hosts("{allowedHosts: [chat.example]}"), [&["chat.example"], &service[..]].concat());
+    // A host from outside of the cluster is only needed if hosts are restricted.
+    let outside = "allowAnonymous: true, ingress: {host: a.example}, \
+                   httpRoute: {parentRefs: [{name: g}], hostnames: [a.example, b.example]}";
+    assert_eq!(hosts(&format!("{{{outside}}}")), [""; 0]);
+    let restricted = hosts(&format!("{{{outside}, allowedHosts: [chat.example]}}"));
+    assert_eq!(restricted, [&["chat.example", "a.example", "b.example"], &service[..]].concat());
 }
 
 #[test]
@@ -199,6 +205,9 @@ fn spec() -> impl Strategy<Value = RagEngineSpec> {
                 feedback,
                 interactions,
                 endpoints,
+                cache,
+                citations,
+                events,
             } = sections;
             RagEngineSpec {
                 embedding,
@@ -219,7 +228,10 @@ fn spec() -> impl Strategy<Value = RagEngineSpec> {
                 feedback,
                 interactions,
                 endpoints,
-                auth: Auth { writes },
+                cache,
+                citations,
+                events,
+                auth: Auth { writes, ..Auth::default() },
                 storage: claim.map(|(claim, mount_path)| Storage {
                     persistent_volume_claim: Some(claim),
                     mount_path: Some(mount_path),

@@ -118,7 +118,12 @@ fn next(reason: Reason) -> Option<Reason> {
         Reason::InferenceServiceFailed => Reason::PostgresFailed,
         Reason::PostgresFailed => Reason::RedisFailed,
         Reason::RedisFailed => Reason::RerankerFailed,
-        Reason::RerankerFailed => Reason::ServerUnreachable,
+        Reason::RerankerFailed => Reason::EventsFailed,
+        Reason::EventsFailed => Reason::GuardrailsFailed,
+        Reason::GuardrailsFailed => Reason::AuthFailed,
+        Reason::AuthFailed => Reason::TokenKeysUnreadable,
+        Reason::TokenKeysUnreadable => Reason::GatewayApiMissing,
+        Reason::GatewayApiMissing => Reason::ServerUnreachable,
         Reason::ServerUnreachable => Reason::DeletionFailed,
         Reason::DeletionFailed => return None,
         // Reasons of an Index.

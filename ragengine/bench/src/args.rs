@@ -48,6 +48,8 @@ pub enum Subject {
     Cutting,
     /// More concurrent clients than the server admits.
     Flood,
+    /// Citations, guardrails, and answers from the cache.
+    Grounded,
     /// Chats without an index, compared with nginx.
     PassThrough,
     /// Retrieval by vectors and words on larger indexes, compared with retrieval by vectors.

@@ -6,6 +6,7 @@ mod copies;
 mod cutting;
 mod filling;
 mod flood;
+mod grounded;
 mod hybrid;
 mod ingest;
 mod pass_through;
@@ -83,6 +84,7 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
         Some(Subject::Copies) => copies::copies(bench, table).await?,
         Some(Subject::Cutting) => cutting::cutting(bench, table).await?,
         Some(Subject::Flood) => flood::flood(bench, table).await?,
+        Some(Subject::Grounded) => grounded::grounded(bench, table).await?,
         Some(Subject::Hybrid) => hybrid::hybrid(bench, table).await?,
         Some(Subject::Probes) => probes::probes(bench, table).await?,
         Some(Subject::Retrieve) => {
@@ -110,6 +112,7 @@ async fn everything(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> 
     chats::chat(bench, table).await?;
     pass_through::pass_through(bench, table).await?;
     sessions::sessions(bench, table).await?;
+    grounded::grounded(bench, table).await?;
     streams::streams(bench, table).await?;
     throughput::throughput(bench, table).await?;
     beside_ingest::beside_ingest(bench, table).await?;

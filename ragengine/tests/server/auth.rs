@@ -117,7 +117,7 @@ async fn rules_say_who_may_read_and_write_an_index() {
 
 #[tokio::test]
 async fn an_index_without_a_name_is_the_only_one_that_the_caller_may_read() {
-    let Guarded { server, .. } = guarded("").await;
+    let Guarded { server, .. } = guarded("retrieval: {maxDistance: 1.1}").await;
     let body = json!({"query": "When is the annual tax return due?"});
     let reply = send(&server, "/query", Some("key-of-bob"), &body).await.ok();
     assert_eq!(reply["sources"][0]["index_name"], "open");

@@ -78,7 +78,7 @@ async fn check(namespace: &Namespace, base: &Base) -> Result<(), Error> {
 
 /// Sets the field at a path. A list is set as a whole, under its own name.
 fn put(spec: &mut Value, path: &str, value: &Value) {
-    let list = [".from", ".to", ".filterRules"].iter().find_map(|name| {
+    let list = [".from", ".to", ".filterRules", ".jwt", ".parentRefs"].iter().find_map(|name| {
         let (above, _) = path.split_once(&format!("{name}."))?;
         Some(format!("{above}{name}"))
     });

@@ -9,7 +9,8 @@ use super::LabelSelector;
 #[serde(rename_all = "camelCase", default)]
 pub struct Egress {
     /// Allowed destinations. The server needs its language model, its embedding endpoint, its reranker, its PostgreSQL
-    /// database, its Redis server and the model hub; a Job needs its sources. Default: none.
+    /// database, its Redis and RabbitMQ servers, the issuers of `auth.jwt` and the model hub; a Job needs its sources.
+    /// Default: none.
     #[schemars(length(max = 32))]
     pub to: Vec<Destination>,
 }

@@ -25,6 +25,11 @@ fn values_out_of_bounds_are_rejected() {
         (index("deletionPolicy: Keep"), ".spec.deletionPolicy"),
         (index("allowedRanges: [all]"), ".spec.allowedRanges[0]"),
         (index("resources: {limits: {memory: lots}}"), ".spec.resources.limits.memory"),
+        (index("access: {read: [staff]}"), ".spec.access.read[0]"),
+        (index("access: {read: ['user: ann']}"), ".spec.access.read[0]"),
+        (index("access: {write: ['serviceAccount:Web/*']}"), ".spec.access.write[0]"),
+        (index("access: {write: ['*', 'user:*']}"), ".spec.access.write[1]"),
+        (index("access: {delete: []}"), ".spec.access"),
         (index("replicas: 1"), ".spec"),
         (sources, ".spec.sources"),
         (none, ".spec.sources"),
@@ -63,6 +68,24 @@ fn the_engine_accepts_values_at_the_bounds() {
     for kind in lists.into_iter().chain(others) {
         assert_eq!(refusals(&index(&format!("vectorIndex: '{kind}'")), None), Vec::<String>::new(), "{kind}");
         kind.parse::<ragengine_settings::VectorIndexKind>().unwrap();
+    }
+}
+
+/// Each is a rule of the server: see `is_access_rule`.
+#[test]
+fn rules_of_access_are_accepted() {
+    for rule in [
+        "*",
+        "key:ci",
+        "user:ann@example.org",
+        "user:Ann M\u{fc}ller",
+        "group:a:b/c",
+        "serviceAccount:web/*",
+        "serviceAccount:a/b.c",
+    ] {
+        let access = format!("access: {{read: ['{rule}'], write: []}}");
+        assert_eq!(refusals(&index(&access), None), Vec::<String>::new(), "{rule}");
+        assert!(ragengine_operator_api::is_access_rule(rule), "{rule}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! Each CEL rule: accepted values, rejected values and the message.
 
+mod access;
+mod answers;
 mod stores;
 
 use serde_json::{Value, json};
@@ -223,7 +225,7 @@ const ALLOWED_CHANGES: &[(&str, &str)] = &[
 ];
 
 fn rules() -> impl Iterator<Item = &'static Rule> {
-    RULES.iter().chain(stores::RULES)
+    RULES.iter().chain(stores::RULES).chain(answers::RULES).chain(access::RULES)
 }
 
 fn named(name: &str) -> Value {

@@ -40,8 +40,8 @@ fn rival(input: PlanInput<'_>) -> Option<Finding> {
     Some(Finding::new(
         Reason::SettingsConflict,
         format!(
-            "the older Index {rival} fills the index {} of the same engine with a different chunking or vectorIndex: \
-             use the same settings, or create a new Index with another indexName",
+            "the older Index {rival} fills the index {} of the same engine with a different chunking, vectorIndex or \
+             access: use the same settings, or create a new Index with another indexName",
             input.index.index_name()
         ),
     ))
@@ -110,7 +110,12 @@ fn accepts_documents(observed: &Observed, engine: &RagEngine) -> bool {
             ConditionStatus::True => ready.reason != Reason::Stopped,
             _ => matches!(
                 ready.reason,
-                Reason::InferenceServiceFailed | Reason::PostgresFailed | Reason::RedisFailed | Reason::RerankerFailed
+                Reason::InferenceServiceFailed
+                    | Reason::PostgresFailed
+                    | Reason::RedisFailed
+                    | Reason::RerankerFailed
+                    | Reason::EventsFailed
+                    | Reason::GuardrailsFailed
             ),
         })
 }

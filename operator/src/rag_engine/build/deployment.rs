@@ -6,12 +6,14 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::{REFERENCES_HASH, SETTINGS_HASH, selector};
 use crate::hash::hash;
 use crate::rag_engine::observe::{Observed, ObservedReference};
+use crate::rag_engine::settings::has_modes;
 use crate::rag_engine::validate::Validated;
 
-/// The Deployment. `None` if the pod cannot be built because a referenced object is missing or the template is invalid.
-/// Stopping a server needs neither.
+/// The Deployment. `None` if the pod cannot be built because a referenced object is missing, the template is invalid, or
+/// the settings need the name of the cluster's issuer, which is not known yet. Stopping a server needs none of these.
 pub(super) fn deployment(validated: &Validated, observed: &Observed, settings: &ConfigMap) -> Option<Deployment> {
-    let is_possible = validated.wrong_template.is_none() && observed.has_all();
+    let has_issuer = !has_modes(&validated.spec) || observed.issuer().is_some();
+    let is_possible = validated.wrong_template.is_none() && observed.has_all() && has_issuer;
     let is_to_be_stopped = validated.spec.replicas == 0 && observed.deployment.is_some();
     if !is_possible && !is_to_be_stopped {
         return None;
@@ -38,8 +40,9 @@ pub(super) fn deployment(validated: &Validated, observed: &Observed, settings: &
 /// Hashes whose change triggers a rollout.
 fn hashes(settings: &ConfigMap, references: &[ObservedReference]) -> BTreeMap<String, String> {
     let mut hashes = BTreeMap::from([(SETTINGS_HASH.to_owned(), hash(&settings.data))]);
-    if !references.is_empty() {
-        hashes.insert(REFERENCES_HASH.to_owned(), hash(&references));
+    let restarting: Vec<_> = references.iter().filter(|seen| !seen.reference.is_reread).collect();
+    if !restarting.is_empty() {
+        hashes.insert(REFERENCES_HASH.to_owned(), hash(&restarting));
     }
     hashes
 }

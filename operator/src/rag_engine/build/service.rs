@@ -5,6 +5,9 @@ use crate::names::Identity;
 use crate::ports::{ADMIN_PORT, ADMIN_PORT_NAME, PORT_NAME};
 use crate::rag_engine::monitoring::Monitoring;
 
+/// The port of the Service for clients.
+pub(super) const CLIENTS_PORT: u16 = 80;
+
 /// The Service: port 80 for clients, and a second port for monitoring.
 pub(super) fn service(identity: &Identity, monitoring: Monitoring) -> Service {
     let port = |name: &str, port: u16, target: &str| ServicePort {
@@ -19,7 +22,7 @@ pub(super) fn service(identity: &Identity, monitoring: Monitoring) -> Service {
         metadata: identity.owned(&identity.name),
         spec: Some(ServiceSpec {
             selector: Some(identity.selector()),
-            ports: Some(vec![port(PORT_NAME, 80, PORT_NAME), admin]),
+            ports: Some(vec![port(PORT_NAME, CLIENTS_PORT, PORT_NAME), admin]),
             type_: Some("ClusterIP".to_owned()),
             ..ServiceSpec::default()
         }),

@@ -3,12 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use ragengine_operator_api::{
-    EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET, REDIS_ACCESS_SECRET,
-    RERANK_ACCESS_SECRET, RagEngineSpec, WRITE_TOKEN, Writes,
+    EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET, RABBITMQ_ACCESS_SECRET,
+    REDIS_ACCESS_SECRET, RERANK_ACCESS_SECRET, RagEngineSpec, WRITE_TOKEN, Writes,
 };
 use ragengine_settings::SecretReference;
 
 use crate::names::Identity;
+
+/// The folder of all Secrets.
+const SECRETS_FOLDER: &str = "/run/secrets/ragengine";
+
+/// The name of the volume with the API keys.
+pub const API_KEYS: &str = "api-keys";
+
+/// The folder with a file for each API key.
+pub fn api_keys_folder() -> PathBuf {
+    Path::new(SECRETS_FOLDER).join(API_KEYS)
+}
 
 /// A Secret that is mounted into the server as a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +38,8 @@ pub enum Access {
     Postgres,
     /// The password of the Redis server.
     Redis,
+    /// The password of the RabbitMQ user.
+    RabbitMq,
     /// The write token.
     Write,
 }
@@ -42,6 +55,7 @@ impl Access {
             Self::RerankerHub => "reranker-hub-token",
             Self::Postgres => "postgres-password",
             Self::Redis => "redis-password",
+            Self::RabbitMq => "rabbitmq-password",
             Self::Write => "write-token",
         }
     }
@@ -55,13 +69,14 @@ impl Access {
             Self::Reranker => RERANK_ACCESS_SECRET,
             Self::Postgres => POSTGRES_ACCESS_SECRET,
             Self::Redis => REDIS_ACCESS_SECRET,
+            Self::RabbitMq => RABBITMQ_ACCESS_SECRET,
             Self::Write => WRITE_TOKEN,
         }
     }
 
     /// The folder of the mount.
     pub fn folder(self) -> PathBuf {
-        Path::new("/run/secrets/ragengine").join(self.volume())
+        Path::new(SECRETS_FOLDER).join(self.volume())
     }
 
     /// The reference in the settings file.
@@ -80,6 +95,7 @@ pub fn accesses(spec: &RagEngineSpec, identity: &Identity) -> Vec<(Access, Strin
     let reranker_hub = reranker.local.and_then(|local| local.model_access_secret);
     let postgres = spec.postgres.as_ref().and_then(|postgres| postgres.access_secret.clone());
     let redis = spec.redis.as_ref().and_then(|redis| redis.access_secret.clone());
+    let events = spec.events.as_ref().and_then(|events| events.access_secret.clone());
     let write = (spec.auth.writes == Writes::Token).then(|| identity.write_token());
     let named = [
         (Access::LanguageModel, language_model),
@@ -89,6 +105,7 @@ pub fn accesses(spec: &RagEngineSpec, identity: &Identity) -> Vec<(Access, Strin
         (Access::RerankerHub, reranker_hub),
         (Access::Postgres, postgres),
         (Access::Redis, redis),
+        (Access::RabbitMq, events),
         (Access::Write, write),
     ];
     named.into_iter().filter_map(|(access, secret)| Some((access, secret?))).collect()

@@ -31,7 +31,12 @@ pub fn settings_file_of_another_version(
             *default = Value::Null;
         }
     }
-    remove_set(&mut defaults, &serde_json::to_value(spec)?);
+    let mut fields = serde_json::to_value(spec)?;
+    // Earlier versions accepted the field and ignored it, so a server that does not know the setting may run with it.
+    if let Some(fields) = fields.as_object_mut().filter(|_| !settings.guardrails.enabled) {
+        fields.remove("guardrails");
+    }
+    remove_set(&mut defaults, &fields);
     file(settings, defaults)
 }
 

@@ -1,6 +1,6 @@
 //! The stores, and the servers that they use.
 
-use ragengine_operator_api::{Feedback, Interactions, Postgres, RagEngineSpec, Redis, Sessions};
+use ragengine_operator_api::{Events, Feedback, Interactions, Postgres, RagEngineSpec, Redis, Sessions};
 use ragengine_settings as settings;
 
 use super::super::monitoring::Monitoring;
@@ -26,6 +26,16 @@ pub(super) fn postgres(postgres: Option<&Postgres>) -> settings::Postgres {
 pub(super) fn redis(redis: Option<&Redis>) -> settings::Redis {
     let Redis { url, access_secret } = redis.cloned().unwrap_or_default();
     settings::Redis { url, password: access_secret.map(|_| Access::Redis.file()) }
+}
+
+pub(super) fn events(events: Option<&Events>) -> settings::Events {
+    let Events { url, access_secret, exchange } = events.cloned().unwrap_or_default();
+    let defaults = settings::Events::default();
+    settings::Events {
+        url,
+        password: access_secret.map(|_| Access::RabbitMq.file()),
+        exchange: exchange.unwrap_or(defaults.exchange),
+    }
 }
 
 pub(super) fn sessions(sessions: Option<&Sessions>) -> settings::Sessions {

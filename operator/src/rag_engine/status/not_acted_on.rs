@@ -2,7 +2,7 @@ use ragengine_operator_api::RagEngineSpec;
 
 /// A sentence for each field that is set but has no effect, with the setting that applies instead.
 pub(super) fn of(spec: &RagEngineSpec) -> Vec<String> {
-    let fields = [instance_type, model_image, model_image_pull_secret, vector_database, guardrails];
+    let fields = [instance_type, model_image, model_image_pull_secret, vector_database];
     fields.into_iter().filter_map(|field| field(spec)).collect()
 }
 
@@ -29,10 +29,4 @@ fn vector_database(spec: &RagEngineSpec) -> Option<String> {
     let database = spec.storage.as_ref()?.vector_database.as_ref().filter(|database| database.is_external())?;
     let named = database.engine.as_deref().or(database.url.as_deref()).unwrap_or_default();
     Some(format!("storage.vectorDB ({named}) has no effect: the engine keeps its indexes on its own volume"))
-}
-
-/// Reported whenever guardrails are enabled, with or without a policy, because users rely on the filtering.
-fn guardrails(spec: &RagEngineSpec) -> Option<String> {
-    let is_enabled = spec.guardrails.as_ref()?.enabled;
-    is_enabled.then(|| "guardrails has no effect: answers are not filtered".to_owned())
 }

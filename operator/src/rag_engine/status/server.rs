@@ -1,5 +1,5 @@
 use ragengine_client::wire::{Problem, ProblemKind};
-use ragengine_operator_api::{RagEngine, Reason};
+use ragengine_operator_api::{GUARDRAILS_POLICY, RagEngine, Reason};
 
 use crate::finding::{Finding, quoted, unended};
 use crate::names::Identity;
@@ -75,6 +75,27 @@ fn finding(engine: &RagEngine, problem: &Problem) -> Option<Finding> {
             format!(
                 "the local reranker cannot be used, chunks stay in the order of the search: {detail}. \
                  Check rerank.local.modelID, and that the pod reaches rerank.local.hubUrl"
+            ),
+        ),
+        ProblemKind::EventsFailed => (
+            Reason::EventsFailed,
+            format!(
+                "RabbitMQ cannot be used, questions are still answered and the oldest events may be lost: {detail}. \
+                 Check events.url, and the key in the Secret of events.accessSecret"
+            ),
+        ),
+        ProblemKind::GuardrailsFailed => (
+            Reason::GuardrailsFailed,
+            format!(
+                "the policy of guardrails cannot be used, chats get a 503 unless an earlier policy holds: {detail}. \
+                 Check the key {GUARDRAILS_POLICY} of the ConfigMap of guardrails.configMapRef"
+            ),
+        ),
+        ProblemKind::AuthFailed => (
+            Reason::AuthFailed,
+            format!(
+                "some callers cannot prove who they are, or the rules of indexes cannot be read: {detail}. \
+                 Check auth.jwt, the Secret of auth.apiKeysSecret and redis.url"
             ),
         ),
     };

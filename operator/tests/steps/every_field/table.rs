@@ -30,6 +30,15 @@ const DATABASE: &str = "{postgres: {url: 'postgres://rag@db/rag'}}";
 const DATABASE_WITH_SECRET: &str = "{postgres: {url: 'postgres://rag@db/rag', accessSecret: r}}";
 const REDIS: &str = "{redis: {url: 'redis://cache'}}";
 const REDIS_WITH_SECRET: &str = "{redis: {url: 'redis://cache', accessSecret: r}}";
+const RABBITMQ: &str = "{events: {url: 'amqp://rabbitmq'}}";
+const RABBITMQ_WITH_SECRET: &str = "{events: {url: 'amqp://rabbitmq', accessSecret: r}}";
+const WITHOUT_CITATIONS: &str = "{endpoints: {chat: {citations: false}}}";
+const WITH_POLICY: &str = "{guardrails: {configMapRef: {name: a}}}";
+const WITH_MODE: &str = "{auth: {modes: [jwt], apiKeysSecret: k}}";
+const OPEN: &str = "{allowAnonymous: true}";
+const RESTRICTED: &str = "{allowAnonymous: true, allowedHosts: [a.example], ingress: {host: docs.example}}";
+const WITH_INGRESS: &str = "{allowAnonymous: true, ingress: {host: docs.example}}";
+const WITH_ROUTE: &str = "{allowAnonymous: true, httpRoute: {parentRefs: [{name: public}]}}";
 pub const NOTHING: &str = "{}";
 const DIGEST: &str = "sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
 
@@ -112,8 +121,6 @@ pub fn changes() -> Vec<FieldChange> {
         change(NOTHING, "storage.vectorDB.engine", "qdrant", NO_OBJECT, NO_SETTING),
         change(NOTHING, "storage.vectorDB.url", "http://q", NO_OBJECT, NO_SETTING),
         change(NOTHING, "storage.vectorDB.accessSecret", "s", NO_OBJECT, NO_SETTING),
-        change(NOTHING, "guardrails.enabled", true, NO_OBJECT, NO_SETTING),
-        change(NOTHING, "guardrails.configMapRef.name", "c", NO_OBJECT, NO_SETTING),
         setting(NOTHING, "retrieval.maxDistance", 1.1, &["retrieval.maxDistance"]),
         setting(NOTHING, "retrieval.contextTokenRatio", 0.7, &["retrieval.contextTokenRatio"]),
         setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),
@@ -209,6 +216,81 @@ pub fn changes() -> Vec<FieldChange> {
         setting(NOTHING, "endpoints.query.diversity", "none", &["endpoints.query.diversity"]),
         setting(NOTHING, "endpoints.query.interactions", true, &["endpoints.query.interactions"]),
         setting(NOTHING, "endpoints.query.contextFormat", "source", &["endpoints.query.contextFormat"]),
+        setting(NOTHING, "endpoints.chat.topK", 20, &["endpoints.chat.topK"]),
+        setting(NOTHING, "endpoints.chat.maxContextTokens", 2000, &["endpoints.chat.maxContextTokens"]),
+        setting(NOTHING, "endpoints.chat.temperature", 0.5, &["endpoints.chat.temperature"]),
+        setting(NOTHING, "endpoints.chat.maxTokens", 500, &["endpoints.chat.maxTokens"]),
+        setting(NOTHING, "endpoints.chat.condense", "always", &["endpoints.chat.condense"]),
+        setting(NOTHING, "endpoints.chat.reformulate", false, &["endpoints.chat.reformulate"]),
+        setting(NOTHING, "endpoints.chat.acronyms", false, &["endpoints.chat.acronyms"]),
+        setting(NOTHING, "endpoints.chat.filterRules", false, &["endpoints.chat.filterRules"]),
+        setting(NOTHING, "endpoints.chat.retrieval", "dense", &["endpoints.chat.retrieval"]),
+        setting(NOTHING, "endpoints.chat.feedback", false, &["endpoints.chat.feedback"]),
+        setting(NOTHING, "endpoints.chat.recency", false, &["endpoints.chat.recency"]),
+        setting(NOTHING, "endpoints.chat.rerank", "never", &["endpoints.chat.rerank"]),
+        setting(NOTHING, "endpoints.chat.diversity", "none", &["endpoints.chat.diversity"]),
+        setting(NOTHING, "endpoints.chat.interactions", true, &["endpoints.chat.interactions"]),
+        setting(NOTHING, "endpoints.chat.postprocess", false, &["endpoints.chat.postprocess"]),
+        setting(NOTHING, "endpoints.chat.citations", false, &["endpoints.chat.citations"]),
+        setting(NOTHING, "endpoints.chat.cache", false, &["endpoints.chat.cache"]),
+        setting(NOTHING, "endpoints.chat.events", false, &["endpoints.chat.events"]),
+        setting(NOTHING, "endpoints.chat.models", json!(["m"]), &["endpoints.chat.models"]),
+        setting(WITHOUT_CITATIONS, "endpoints.chat.contextFormat", "source", &["endpoints.chat.contextFormat"]),
+        setting(
+            NOTHING,
+            "endpoints.chat.modelByCaller",
+            json!({"user:ann": "m"}),
+            &["endpoints.chat.modelByCaller.user:ann"],
+        ),
+        setting(NOTHING, "endpoints.completions.postprocess", true, &["endpoints.completions.postprocess"]),
+        setting(NOTHING, "endpoints.completions.citations", true, &["endpoints.completions.citations"]),
+        setting(NOTHING, "endpoints.query.postprocess", false, &["endpoints.query.postprocess"]),
+        setting(NOTHING, "endpoints.query.citations", true, &["endpoints.query.citations"]),
+        setting(NOTHING, "endpoints.query.cache", false, &["endpoints.query.cache"]),
+        setting(NOTHING, "endpoints.query.events", false, &["endpoints.query.events"]),
+        setting(NOTHING, "cache.enabled", false, &["cache.enabled"]),
+        setting(NOTHING, "cache.minSimilarity", 0.5, &["cache.minSimilarity"]),
+        setting(NOTHING, "cache.ttlDays", 7, &["cache.ttlDays"]),
+        setting(NOTHING, "citations.fallbackMessage", "No.", &["citations.fallbackMessage"]),
+        setting(NOTHING, "citations.insufficientPhrases", json!(["not stated"]), &["citations.insufficientPhrases"]),
+        setting(NOTHING, "citations.verify", true, &["citations.verify"]),
+        setting(NOTHING, "events.url", "amqp://rabbitmq", &["events.url"]),
+        setting(RABBITMQ, "events.accessSecret", "s", &["events.password"]),
+        pod(RABBITMQ_WITH_SECRET, "events.accessSecret", "s"),
+        setting(RABBITMQ, "events.exchange", "search", &["events.exchange"]),
+        setting(WITH_POLICY, "guardrails.enabled", true, &["guardrails.enabled", "guardrails.policyFile"]),
+        change(NOTHING, "guardrails.configMapRef.name", "c", NO_OBJECT, NO_SETTING),
+        pod("{guardrails: {enabled: true, configMapRef: {name: a}}}", "guardrails.configMapRef.name", "c"),
+        setting(NOTHING, "audit.enabled", true, &["audit.enabled"]),
+        setting(NOTHING, "limits.chatsPerMinutePerCaller", 8, &["limits.chatsPerMinutePerCaller"]),
+        change(
+            NOTHING,
+            "auth.modes",
+            json!(["jwt"]),
+            &["auth", "pod", "settings"],
+            &["auth.accessFile", "auth.jwt", "auth.modes", "auth.writeTokenSource"],
+        ),
+        setting(WITH_MODE, "auth.modes", json!(["apiKey", "jwt"]), &["auth.modes"]),
+        setting(NOTHING, "auth.apiKeysSecret", "s", &["auth.apiKeysFolder"]),
+        pod("{auth: {apiKeysSecret: r}}", "auth.apiKeysSecret", "s"),
+        setting(WITH_MODE, "auth.defaultAccess.read", json!(["group:a"]), &["auth.defaultAccess.read"]),
+        setting(WITH_MODE, "auth.defaultAccess.read", json!([]), &["auth.defaultAccess.read"]),
+        setting(WITH_MODE, "auth.defaultAccess.write", json!(["user:a"]), &["auth.defaultAccess.write"]),
+        setting(NOTHING, "auth.sessionToken.keyPrefix", "s:", &["auth.sessionToken.keyPrefix"]),
+        setting(
+            WITH_MODE,
+            "auth.jwt",
+            json!([{"issuer": "a", "audience": "b", "jwksUrl": "http://a"}]),
+            &["auth.jwt"],
+        ),
+        change(NOTHING, "allowAnonymous", true, NO_OBJECT, NO_SETTING),
+        change(OPEN, "ingress.host", "docs.example", &["ingress"], NO_SETTING),
+        change(RESTRICTED, "ingress.host", "b.example", &["ingress", "pod", "settings"], &["allowedHosts"]),
+        change(WITH_INGRESS, "ingress.className", "nginx", &["ingress"], NO_SETTING),
+        change(WITH_INGRESS, "ingress.tlsSecretName", "s", &["ingress"], NO_SETTING),
+        change(WITH_INGRESS, "ingress.annotations", json!({"a": "b"}), &["ingress"], NO_SETTING),
+        change(OPEN, "httpRoute.parentRefs", json!([{"name": "public"}]), &["httpRoute"], NO_SETTING),
+        change(WITH_ROUTE, "httpRoute.hostnames", json!(["docs.example"]), &["httpRoute"], NO_SETTING),
         change(
             NOTHING,
             "auth.writes",

@@ -14,7 +14,7 @@ use ragengine_operator::index::status::{self, status};
 use ragengine_operator::index::validate::validate;
 use ragengine_operator::records::{About, Record};
 use ragengine_operator::watches::Referred;
-use ragengine_operator_api::{Index, IndexStatus, LastSync, PAUSED_ANNOTATION, RagEngine, SyncResult};
+use ragengine_operator_api::{AuthMode, Index, IndexStatus, LastSync, PAUSED_ANNOTATION, RagEngine, SyncResult};
 use serde_json::json;
 
 use super::fixture::{any_address, cached_engine, engine_status, index, job, job_after, nine};
@@ -380,6 +380,16 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         ("an engine without its database", synced().engine_is("False", "PostgresFailed", "data-1")),
         ("an engine without Redis", synced().engine_is("False", "RedisFailed", "data-1")),
         ("an engine without its reranker", synced().engine_is("False", "RerankerFailed", "data-1")),
+        ("an engine without RabbitMQ", synced().engine_is("False", "EventsFailed", "data-1")),
+        ("an engine without its policy", synced().engine_is("False", "GuardrailsFailed", "data-1")),
+        ("rules that have no effect", Case::new("access: {read: ['user:ann']}").last(SyncResult::Succeeded, None)),
+        ("rules that the server has", {
+            let rules = Case::new("access: {read: ['user:ann']}").engine(|engine| {
+                engine.spec.auth.modes = vec![AuthMode::Jwt];
+            });
+            rules.last(SyncResult::Succeeded, None)
+        }),
+        ("a rule that is none", Case::new("access: {read: [staff]}")),
         ("an invalid specification", Case::new("schedule: 61 * * * *")),
         ("the API server refuses an object", {
             let mut case = new();

@@ -3,16 +3,20 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
+use axum::http::HeaderMap;
 use axum::routing::get;
 use axum::{Json, Router};
 use parking_lot::Mutex;
 use ragengine_client::wire::{SourceDescription, SyncPhase};
+use ragengine_operator::gateway::Gateways;
+use ragengine_operator::server_token::ServerToken;
 use serde_json::{Value, json};
 
 use super::cases::source;
 use super::fixture::{finish, label, manifest, only_job, ready, server};
 use super::real_server::{serve, until};
 use crate::controller::Controller;
+use crate::fixture::defaults;
 
 /// A separate loopback address, because the port is always 5000.
 const ADDRESS: &str = "127.83.12.7";
@@ -21,6 +25,41 @@ type Sources = Arc<Mutex<Vec<SourceDescription>>>;
 
 async fn answer(State(sources): State<Sources>, Path(_): Path<String>) -> Json<Value> {
     Json(json!(*sources.lock()))
+}
+
+/// Only a server that must know its callers is sent the token, as it is now.
+#[tokio::test]
+async fn the_operator_says_who_it_is() {
+    let file = std::env::temp_dir().join(format!("ragengine-token-of-tests-{}", std::process::id()));
+    std::fs::write(&file, "first").unwrap();
+    for (address, spec, expected) in [
+        ("127.83.12.8", "{replicas: 0, auth: {modes: [jwt]}}", ["Bearer first", "Bearer second"].as_slice()),
+        ("127.83.12.9", "{replicas: 0}", &[""]),
+    ] {
+        let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+        let router = Router::new().route("/indexes/{name}/sources", get(remember)).with_state(Arc::clone(&seen));
+        let server = server();
+        server.edit("ragengines", "docs", |engine| engine["spec"] = serde_saphyr::from_str(spec).unwrap());
+        let answering = serve(&server, address, router).await;
+        server.put("indexes", manifest("handbook", "{}"));
+        let token = Arc::new(ServerToken::new(Some(file.clone())));
+        let controller = Controller::start_in(&server, defaults(), Gateways::Absent, token);
+        for header in expected {
+            until("asked with this header", &server, || seen.lock().iter().any(|found| found == header)).await;
+            std::fs::write(&file, "second").unwrap();
+        }
+        assert!(seen.lock().iter().all(|found| expected.contains(&found.as_str())), "{:?}", seen.lock());
+        std::fs::write(&file, "first").unwrap();
+        answering.abort();
+        controller.stop().await;
+    }
+    std::fs::remove_file(&file).unwrap();
+}
+
+async fn remember(State(seen): State<Arc<Mutex<Vec<String>>>>, headers: HeaderMap) -> Json<Value> {
+    let header = headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
+    seen.lock().push(header.unwrap_or_default());
+    Json(json!([]))
 }
 
 #[tokio::test]

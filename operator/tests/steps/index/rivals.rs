@@ -16,6 +16,23 @@ async fn two_indexes_fill_one_index_when_their_settings_agree() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_younger_with_other_rules_is_degraded() {
+    let server = server();
+    let rules = |read: &str| format!("{{indexName: shared, access: {{read: {read}}}}}");
+    server.put("indexes", manifest("a", &rules("['user:ann', 'group:staff']")));
+    server.put("indexes", manifest("b", &rules("['group:staff', 'user:ann']")));
+    server.put("indexes", manifest("c", &rules("['*']")));
+    server.put("indexes", manifest("d", "{indexName: shared}"));
+    let controller = Controller::start(&server);
+    for name in ["c", "d"] {
+        until("Degraded", &server, || condition(&server, name, "Degraded").1 == "SettingsConflict").await;
+        assert!(condition(&server, name, "Degraded").2.contains("Index a"));
+    }
+    until("two Jobs", &server, || server.names("jobs").len() == 2).await;
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_younger_with_other_settings_waits_until_the_older_is_gone() {
     let server = server();
     // Created in the same second, so the names decide which is older.

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use ragengine_operator_api::{
-    Condensing, Diversity, Endpoints, Feedback, HistoryFormat, Interactions, LocalReranker, PipelineStages, Postgres,
-    QueryStages, Redis, Rerank, RerankBackend, Reranking, RetrievalMode, Rewrite, SessionStore, Sessions, StateStore,
-    WhenDown,
+    Cache, ChatStages, Citations, Condensing, Diversity, Endpoints, Events, Feedback, HistoryFormat, Interactions,
+    LocalReranker, PipelineStages, Postgres, QueryStages, Redis, Rerank, RerankBackend, Reranking, RetrievalMode,
+    Rewrite, SessionStore, Sessions, StateStore, WhenDown,
 };
 use serde_json::{Value, json};
 
@@ -22,6 +22,9 @@ pub struct Sections {
     pub feedback: Option<Feedback>,
     pub interactions: Option<Interactions>,
     pub endpoints: Option<Endpoints>,
+    pub cache: Option<Cache>,
+    pub citations: Option<Citations>,
+    pub events: Option<Events>,
 }
 
 pub fn sections() -> impl Strategy<Value = Sections> {
@@ -31,8 +34,9 @@ pub fn sections() -> impl Strategy<Value = Sections> {
         .prop_map(|redis| redis.map(|(url, access_secret)| Redis { url: Some(url), access_secret }));
     let default_index = prop::option::of("[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?");
     let models = (rewrite(), prop::option::of(rerank()));
-    (models, (postgres, redis), endpoints(), default_index).prop_flat_map(
-        |((rewrite, rerank), (postgres, redis), endpoints, default_index)| {
+    let answers = (prop::option::of(cache()), prop::option::of(citations()), prop::option::of(events()));
+    (models, (postgres, redis), endpoints(), default_index, answers).prop_flat_map(
+        |((rewrite, rerank), (postgres, redis), endpoints, default_index, (cache, citations, events))| {
             let (has_database, has_redis) = (postgres.is_some(), redis.is_some());
             let stores = (
                 prop::option::of(feedback(has_database)),
@@ -49,6 +53,9 @@ pub fn sections() -> impl Strategy<Value = Sections> {
                 feedback,
                 interactions,
                 endpoints: endpoints.clone(),
+                cache,
+                citations: citations.clone(),
+                events: events.clone(),
             })
         },
     )
@@ -175,6 +182,52 @@ fn interactions(has_database: bool) -> impl Strategy<Value = Interactions> {
     )
 }
 
+fn cache() -> impl Strategy<Value = Cache> {
+    (flag(), share(), prop::option::of(1..=365_u32)).prop_map(|(enabled, min_similarity, ttl_days)| Cache {
+        enabled,
+        min_similarity,
+        ttl_days,
+    })
+}
+
+fn citations() -> impl Strategy<Value = Citations> {
+    let phrases = prop::option::of(prop::collection::vec("\\PC{0,24}[\\p{L}\\p{N}]\\PC{0,25}", 0..4));
+    (prop::option::of("\\PC{0,99}[\\p{L}\\p{N}]\\PC{0,99}"), phrases, flag()).prop_map(
+        |(fallback_message, insufficient_phrases, verify)| Citations { fallback_message, insufficient_phrases, verify },
+    )
+}
+
+fn events() -> impl Strategy<Value = Events> {
+    let url =
+        "amqps?://([^:/?#@ \\pC]{1,8}@)?([A-Za-z0-9._-]{1,12}|\\[[0-9A-Fa-f:.]{1,12}\\])(:[0-9]{1,5})?(/[a-z%]{0,8})?";
+    (url, name(), prop::option::of("[b-z][A-Za-z0-9_.:-]{0,20}")).prop_map(|(url, access_secret, exchange)| Events {
+        url: Some(url),
+        access_secret,
+        exchange,
+    })
+}
+
+fn chat() -> impl Strategy<Value = ChatStages> {
+    let numbers = (prop::option::of(1..=300_u32), prop::option::of(100..=100_000_000_u32));
+    let model = "[!-~]{1,200}";
+    let models = (prop::collection::vec(model, 0..3), prop::collection::btree_map("user:[a-z]{1,9}", model, 0..3));
+    let flags = (flag(), flag(), flag(), flag());
+    (numbers, prop::option::of(decimal(0..=20_000)), models, flags).prop_map(
+        |((top_k, max_context_tokens), temperature, (models, model_by_caller), flags)| ChatStages {
+            top_k,
+            max_context_tokens,
+            temperature,
+            models,
+            model_by_caller,
+            postprocess: flags.0,
+            citations: flags.1,
+            cache: flags.2,
+            events: flags.3,
+            ..ChatStages::default()
+        },
+    )
+}
+
 fn endpoints() -> impl Strategy<Value = Option<Endpoints>> {
     let condense = one_of(&[Condensing::Never, Condensing::FollowUp, Condensing::Always]);
     let rerank = one_of(&[Reranking::Never, Reranking::Conditional, Reranking::Always]);
@@ -189,11 +242,8 @@ fn endpoints() -> impl Strategy<Value = Option<Endpoints>> {
         },
     );
     let of_chats = prop::option::of(stages);
-    prop::option::of((of_chats, prop::option::of(query())).prop_map(|(completions, query)| Endpoints {
-        completions,
-        retrieve: None,
-        query,
-    }))
+    let all = (of_chats, prop::option::of(query()), prop::option::of(chat()));
+    prop::option::of(all.prop_map(|(completions, query, chat)| Endpoints { completions, retrieve: None, query, chat }))
 }
 
 fn query() -> impl Strategy<Value = QueryStages> {

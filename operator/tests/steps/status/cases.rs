@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::fixture::{engine, fixture};
+use crate::fixture::{engine, fixture, issuer};
 
 fn object<K: DeserializeOwned>(value: Value) -> Arc<K> {
     Arc::new(serde_json::from_value(value).unwrap())
@@ -89,7 +89,7 @@ fn warning(uid: &str, reason: &str, message: &str) -> Warning {
 
 fn missing(kind: ReferenceKind, name: &str) -> ObservedReference {
     ObservedReference {
-        reference: Reference { kind, name: name.to_owned(), is_optional: false },
+        reference: Reference { kind, name: name.to_owned(), is_optional: false, is_reread: false },
         version: None,
         refusal: None,
     }
@@ -175,7 +175,7 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.observed.claim = Some(object(claim));
         })),
         ("ready, with fields that have no effect", with(|case| {
-            case.engine = engine("{storage: {vectorDB: {engine: faiss}}, guardrails: {}}");
+            case.engine = engine("{storage: {vectorDB: {engine: faiss}}}");
         })),
         ("stopped", with(|case| {
             case.engine = engine("{replicas: 0}");
@@ -373,6 +373,32 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("the database does not answer", with_problem(ProblemKind::PostgresFailed, "connection refused")),
         ("Redis does not answer", with_problem(ProblemKind::RedisFailed, "connection refused")),
         ("the reranker cannot be fetched", with_problem(ProblemKind::RerankerFailed, "404 from the hub")),
+        ("RabbitMQ does not answer", with_problem(ProblemKind::EventsFailed, "connection refused")),
+        ("the policy is invalid", with_problem(ProblemKind::GuardrailsFailed, "rules[0].pattern: unclosed group")),
+        ("the keys of an issuer cannot be read", with_problem(ProblemKind::AuthFailed, "https://login.example: 404")),
+        ("the policy does not exist", with(|case| {
+            *case = with_problem(ProblemKind::GuardrailsFailed, "no such file");
+            case.observed.references = vec![missing(ReferenceKind::ConfigMap, "policy")];
+            let policy = &mut case.observed.references[0].reference;
+            (policy.is_optional, policy.is_reread) = (true, true);
+        })),
+        ("the keys of the cluster's tokens are not read yet", with(|case| {
+            case.engine = engine("{auth: {modes: [jwt]}}");
+            case.observed.deployment = None;
+        })),
+        ("the keys of the cluster's tokens cannot be read", with(|case| {
+            case.engine = engine("{auth: {modes: [jwt]}}");
+            case.observed.deployment = None;
+            case.observed.known_issuer.error = Some("/openid/v1/jwks: forbidden".to_owned());
+        })),
+        ("the keys of the cluster's tokens cannot be read again", with(|case| {
+            case.engine = engine("{auth: {modes: [jwt]}}");
+            case.observed.known_issuer.error = Some("/openid/v1/jwks: forbidden".to_owned());
+            case.observed.known_issuer.issuer = Some(issuer());
+        })),
+        ("ready, with an HTTPRoute in a cluster without them", with(|case| {
+            case.engine = engine("{httpRoute: {parentRefs: [{name: public}]}, allowAnonymous: true}");
+        })),
         ("one failed request to the server", with(|case| {
             case.observed.report = timed_out(Some(answer(&[])), 1);
         })),

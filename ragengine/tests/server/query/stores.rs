@@ -37,7 +37,8 @@ impl Stored<'_> {
         std::fs::write(&file, password.as_deref().unwrap_or_default()).unwrap();
         format!(
             "inferenceService: {{url: '{}'}}\nstateNamespace: {namespace}\nretrieval: {{maxDistance: 1.1}}\n\
-             {store}: {{url: '{url}', password: {{file: {}}}}}\nsessions: {{store: {store}{more}}}\n",
+             {store}: {{url: '{url}', password: {{file: {}}}}}\nsessions: {{store: {store}{more}}}\n\
+             cache: {{enabled: false}}\n",
             upstream.url,
             file.display()
         )

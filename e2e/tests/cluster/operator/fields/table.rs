@@ -69,6 +69,10 @@ pub fn bases() -> Vec<Base> {
                     ("endpoints.completions.retrieval", json!("hybrid"), Settings),
                     ("endpoints.completions.recency", json!(true), Settings),
                     ("endpoints.completions.diversity", json!("mmr"), Settings),
+                    ("endpoints.completions.postprocess", json!(true), Settings),
+                    // Only without them, sources may stand instead of numbers.
+                    ("endpoints.completions.citations", json!(true), Settings),
+                    ("endpoints.completions.citations", json!(false), Settings),
                     ("endpoints.completions.contextFormat", json!("source"), Settings),
                     ("endpoints.retrieve.retrieval", json!("dense"), Settings),
                     ("rewrite.acronyms", json!({"ABO": "Administrative Business Office"}), Settings),
@@ -125,7 +129,46 @@ pub fn bases() -> Vec<Base> {
                     ("endpoints.query.rerank", json!("never"), Settings),
                     ("endpoints.query.diversity", json!("none"), Settings),
                     ("endpoints.query.interactions", json!(true), Settings),
+                    ("endpoints.query.postprocess", json!(false), Settings),
+                    // Only without them, sources may stand instead of numbers.
+                    ("endpoints.query.citations", json!(true), Settings),
+                    ("endpoints.query.citations", json!(false), Settings),
                     ("endpoints.query.contextFormat", json!("source"), Settings),
+                    ("endpoints.query.cache", json!(false), Settings),
+                    ("endpoints.query.events", json!(false), Settings),
+                    ("endpoints.chat.topK", json!(20), Settings),
+                    ("endpoints.chat.maxContextTokens", json!(2000), Settings),
+                    ("endpoints.chat.temperature", json!(0.5), Settings),
+                    ("endpoints.chat.maxTokens", json!(500), Settings),
+                    ("endpoints.chat.condense", json!("always"), Settings),
+                    ("endpoints.chat.reformulate", json!(false), Settings),
+                    ("endpoints.chat.acronyms", json!(false), Settings),
+                    ("endpoints.chat.filterRules", json!(false), Settings),
+                    ("endpoints.chat.retrieval", json!("dense"), Settings),
+                    ("endpoints.chat.feedback", json!(false), Settings),
+                    ("endpoints.chat.recency", json!(false), Settings),
+                    ("endpoints.chat.rerank", json!("never"), Settings),
+                    ("endpoints.chat.diversity", json!("none"), Settings),
+                    ("endpoints.chat.interactions", json!(true), Settings),
+                    ("endpoints.chat.postprocess", json!(false), Settings),
+                    // Sources have no numbers to cite.
+                    ("endpoints.chat.citations", json!(false), Settings),
+                    ("endpoints.chat.contextFormat", json!("source"), Settings),
+                    ("endpoints.chat.cache", json!(false), Settings),
+                    ("endpoints.chat.events", json!(false), Settings),
+                    ("endpoints.chat.models", json!(["b"]), Settings),
+                    ("endpoints.chat.modelByCaller", json!({"user:ann": "b"}), Settings),
+                    ("cache.enabled", json!(false), Settings),
+                    ("cache.minSimilarity", json!(0.5), Settings),
+                    ("cache.ttlDays", json!(7), Settings),
+                    ("citations.fallbackMessage", json!("No document says so."), Settings),
+                    ("citations.insufficientPhrases", json!(["not stated"]), Settings),
+                    ("citations.verify", json!(true), Settings),
+                    ("events.url", json!("amqp://rag@rabbitmq:5672"), Settings),
+                    ("events.accessSecret", json!("key-a"), Settings),
+                    ("events.exchange", json!("search"), Settings),
+                    ("audit.enabled", json!(true), Settings),
+                    ("limits.chatsPerMinutePerCaller", json!(30), Settings),
                     ("image.repository", json!("registry.example/ragengine"), Pod),
                     // Another version of the server may lack the listener for probes, which is in the settings and the
                     // Service.
@@ -135,8 +178,8 @@ pub fn bases() -> Vec<Base> {
                     ("resources.requests", json!({"cpu": "60m", "memory": "130Mi"}), Pod),
                     ("resources.limits", json!({"memory": "900Mi"}), Pod),
                     ("compute.instanceType", json!("any"), Nothing),
-                    ("guardrails.enabled", json!(true), Nothing),
                     ("guardrails.configMapRef.name", json!("policy"), Nothing),
+                    ("guardrails.enabled", json!(true), Settings),
                     ("storage.vectorDB.engine", json!("qdrant"), Nothing),
                     ("storage.vectorDB.url", json!("http://qdrant:6333"), Nothing),
                     ("storage.vectorDB.accessSecret", json!("qdrant"), Nothing),
@@ -221,6 +264,32 @@ pub fn bases() -> Vec<Base> {
             ]),
         },
         Base {
+            name: "access",
+            spec: json!({"redis": {"url": "redis://redis:6379"}}),
+            fields: fields(vec![
+                // These objects are not compared here.
+                ("allowAnonymous", json!(true), Nothing),
+                ("ingress.host", json!("docs.example"), Nothing),
+                ("ingress.className", json!("none-such"), Nothing),
+                ("ingress.tlsSecretName", json!("certificate"), Nothing),
+                ("ingress.annotations", json!({"example.com/limit": "8"}), Nothing),
+                ("httpRoute.parentRefs.name", json!([{"name": "a"}]), Nothing),
+                ("httpRoute.parentRefs.namespace", json!([{"name": "a", "namespace": "b"}]), Nothing),
+                ("httpRoute.parentRefs.sectionName", json!([{"name": "a", "sectionName": "https"}]), Nothing),
+                ("httpRoute.hostnames", json!(["docs.example"]), Nothing),
+                ("auth.apiKeysSecret", json!("key-a"), Settings),
+                // The path in the settings stays the same.
+                ("auth.apiKeysSecret", json!("key-b"), Pod),
+                ("auth.modes", json!(["apiKey", "sessionToken", "jwt"]), Settings),
+                ("auth.defaultAccess.read", json!(["group:staff"]), Settings),
+                ("auth.defaultAccess.write", json!(["user:ann"]), Settings),
+                ("auth.sessionToken.keyPrefix", json!("login:"), Settings),
+                ("auth.jwt.issuer", issuers("https://a.example", "search", "https://a.example/keys"), Settings),
+                ("auth.jwt.audience", issuers("https://a.example", "other", "https://a.example/keys"), Settings),
+                ("auth.jwt.jwksUrl", issuers("https://a.example", "other", "https://b.example/keys"), Settings),
+            ]),
+        },
+        Base {
             name: "made-claim",
             spec: json!({"storage": {"persistentVolume": {"size": "1Gi", "storageClassName": "none-such"}}}),
             fields: fields(vec![
@@ -243,6 +312,11 @@ pub fn bases() -> Vec<Base> {
             ]),
         },
     ]
+}
+
+/// The only further issuer of tokens.
+fn issuers(issuer: &str, audience: &str, keys: &str) -> Value {
+    json!([{"issuer": issuer, "audience": audience, "jwksUrl": keys}])
 }
 
 fn fields(list: Vec<(&str, Value, Effect)>) -> Vec<(String, Value, Effect)> {

@@ -1,0 +1,94 @@
+//! The rules of the Indexes of an engine, as its server reads them. Pure functions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use ragengine_operator_api::{AccessRules, Index, is_access_rule};
+use serde::Serialize;
+
+use crate::defaults::Defaults;
+use crate::error::BuildError;
+use crate::names::Identity;
+
+/// What to write instead of a rule that the server does not know.
+pub const WHAT_IS_A_RULE: &str = "has a text that is no rule: write a caller such as user:ann, a group such as \
+                                  group:staff, serviceAccount:NAMESPACE/NAME, serviceAccount:NAMESPACE/*, or * for \
+                                  every known caller";
+
+/// The rules of indexes by the name of the index. An index without rules is not in it.
+pub type RulesByIndex = BTreeMap<String, AccessRules>;
+
+/// The content of `access.yaml`.
+#[derive(Debug, Serialize)]
+struct AccessFile<'a> {
+    /// The operator's principal. None: the operator does not know its own ServiceAccount.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator: Option<String>,
+    indexes: BTreeMap<&'a str, Rules<'a>>,
+}
+
+/// Both lists are always written.
+#[derive(Debug, Serialize)]
+struct Rules<'a> {
+    read: &'a [String],
+    write: &'a [String],
+}
+
+/// The age of an Index. Of two that were created in the same second, the name decides.
+pub fn age(index: &Index) -> (Option<Time>, Option<String>) {
+    (index.metadata.creation_timestamp.clone(), index.metadata.name.clone())
+}
+
+/// The rules of an Index in a form that can be compared: the order and repetitions have no meaning.
+pub fn normalised(rules: Option<&AccessRules>) -> Option<AccessRules> {
+    let sorted = |rules: &[String]| {
+        let mut rules = rules.to_vec();
+        rules.sort();
+        rules.dedup();
+        rules
+    };
+    rules.map(|AccessRules { read, write }| AccessRules { read: sorted(read), write: sorted(write) })
+}
+
+/// The rules of the Indexes of an engine. Of several that fill the same index, the oldest decides. A rule that the
+/// server does not know is left out, because one would make it refuse the whole file: it lets nobody in.
+pub fn rules_of(engine: &Identity, all: &[Arc<Index>]) -> RulesByIndex {
+    let is_of_engine = |index: &&Arc<Index>| {
+        index.metadata.namespace.as_ref() == Some(&engine.namespace) && index.spec.engine_ref.name == engine.name
+    };
+    let mut oldest: BTreeMap<&str, &Index> = BTreeMap::new();
+    for index in all.iter().filter(is_of_engine) {
+        let place = oldest.entry(index.index_name()).or_insert(index);
+        if age(index) < age(place) {
+            *place = index;
+        }
+    }
+    let rules = oldest.into_iter().filter_map(|(name, index)| Some((name, normalised(index.spec.access.as_ref())?)));
+    rules
+        .map(|(name, mut rules)| {
+            rules.read.retain(|rule| is_access_rule(rule));
+            rules.write.retain(|rule| is_access_rule(rule));
+            (name.to_owned(), rules)
+        })
+        .collect()
+}
+
+/// The text of `access.yaml`.
+///
+/// # Errors
+///
+/// [`BuildError`] when it cannot be serialised. No rules are known to cause this.
+pub fn access_file(rules: &RulesByIndex, defaults: &Defaults) -> Result<String, BuildError> {
+    let account = defaults.account.as_ref();
+    let operator = account.map(|account| format!("serviceAccount:{}/{account}", defaults.operator_namespace));
+    let of = |(name, rules)| {
+        let AccessRules { read, write }: &AccessRules = rules;
+        (String::as_str(name), Rules { read, write })
+    };
+    serde_saphyr::to_string(&AccessFile { operator, indexes: rules.iter().map(of).collect() })
+        .map_err(BuildError::Access)
+}
+
+#[cfg(test)]
+mod tests;
