@@ -46,9 +46,12 @@ pub async fn grounded(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     let name = "chat with citations against one without, CPU ms a request";
     table.push(compared.row(name).with_limit(Limit::AtMost(1.05)));
     // The first questions fill the cache.
-    let known = load(bench, &server, "/chat", |question| {
-        json!({"index_name": INDEX, "query": question, "pipeline": {"rerank": "never", "feedback": false}})
-    });
+    let known = load(
+        bench,
+        &server,
+        "/chat",
+        |question| json!({"index_name": INDEX, "query": question, "pipeline": {"rerank": "never", "feedback": false}}),
+    );
     let retrieved = load(bench, &server, "/retrieve", |question| json!({"index_name": INDEX, "query": question}));
     let compared = self::compared(bench, &server, [&known, &retrieved]).await.with_context(|| server.condition())?;
     let name = "answer from the cache against a retrieval, CPU ms a request";
