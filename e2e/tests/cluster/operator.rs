@@ -8,6 +8,7 @@ mod engine_failures;
 mod fields;
 mod foreign;
 mod install;
+mod known_callers;
 mod lease;
 mod models;
 mod permissions;

@@ -30,8 +30,10 @@ impl Site {
     /// A site without indexes, whose answers use passages up to this distance, with more settings. Its browser shows
     /// nothing yet.
     pub async fn empty(model: Model, max_distance: f32, more: &str) -> Self {
+        // The page must be safe by itself, so HTML in answers is not converted before.
         let yaml = format!(
-            "inferenceService: {{url: \'{}\'}}\nretrieval: {{maxDistance: {max_distance}}}\n{more}",
+            "inferenceService: {{url: \'{}\'}}\nretrieval: {{maxDistance: {max_distance}}}\n\
+             endpoints: {{query: {{postprocess: false}}}}\n{more}",
             model.upstream.url
         );
         let (server, page) = tokio::join!(Server::start(&yaml), Browser::start());

@@ -74,8 +74,8 @@ async fn drive_through_everything(namespace: &Namespace) -> Result<(), Error> {
     engine.until_not_ready(Reason::PodUnschedulable).await?;
     engine.set(&stopped).await?;
     engine.until_stopped().await?;
-    fill_an_index(namespace, &engine).await?;
     guard(namespace, &engine, &stopped).await?;
+    fill_an_index(namespace, &engine).await?;
     // An engine with an invalid specification, which is to be stopped.
     let wrong = json!({"allowedOrigins": ["https://chat.example:x"]});
     engine.set(&json!({"replicas": 0, "storage": storage, "cors": wrong})).await?;
