@@ -33,7 +33,9 @@ pub async fn grounded(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     guardrails(bench, table)?;
     let folder = bench.folder.path().join("grounded");
     fs::create_dir_all(&folder)?;
-    let settings = json!({"cache": {"minSimilarity": 0}, "endpoints": {"chat": {"reformulate": false}}});
+    let settings = json!({
+        "cache": {"minSimilarity": 0}, "endpoints": {"chat": {"reformulate": false}}, "retrieval": {"maxDistance": 4},
+    });
     let mut server = Server::start_with(&bench.parts, &folder, bench.upstream.address(), settings).await?;
     super::filling::fill(&mut server, &folder, INDEX, json!({}), bench.effort.chunks / 10).await?;
     let plain = load(bench, &server, "/v1/chat/completions", chat);
