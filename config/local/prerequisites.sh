@@ -62,6 +62,16 @@ check_test_cluster() {
     ((${#problems[@]} == before)) || problems+=("To run only the tests that need no cluster: make test-fast")
 }
 
+# Where packages.sh can install Python, Go can be installed with it.
+check_collector() {
+    local missing
+    missing=$("$here/collector.sh" --missing)
+    [[ -z $missing ]] || command -v dpkg-query >/dev/null ||
+        problems+=("Go is missing. It builds the collector of the tests. Install $missing.")
+    # A build needs more.
+    [[ -x $collector/collector ]] || needs_room 1 "$RAGENGINE_CACHE"
+}
+
 check_packages() {
     local missing
     missing=$("$here/packages.sh" --missing "$@")
@@ -75,6 +85,7 @@ check_rust
 if [[ $* == images ]]; then check_target release; else check_target debug; fi
 if [[ " $* " == *" test-llm "* ]]; then needs_room 3 "$RAGENGINE_CACHE"; else needs_room 1 "$RAGENGINE_CACHE"; fi
 check_packages "$@"
+[[ " $* " != *" test "* ]] || check_collector
 [[ " $* " != *" cluster "* ]] || check_test_cluster
 [[ " $* " != *" demo "* ]] || check_cluster RAGENGINE_IMAGE RAGENGINE_OPERATOR_IMAGE
 mapfile -t lacking < <(lacking_room)

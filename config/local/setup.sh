@@ -34,7 +34,10 @@ install_what_is_missing() {
     if needed_for check demo; then "$root/e2e/cluster/helm.sh"; fi
     if needed_for run demo test cluster mutants bench images test-llm; then "$here/model.sh"; fi
     if needed_for test test-llm; then "$here/python.sh" clients; fi
-    if needed_for test; then "$here/axe-core.sh"; fi
+    if needed_for test; then
+        "$here/axe-core.sh"
+        "$here/collector.sh"
+    fi
     if needed_for test cluster; then "$here/cargo-tool.sh" cargo-nextest; fi
     if needed_for mutants; then "$here/cargo-tool.sh" cargo-mutants; fi
     if needed_for cluster demo images; then "$here/cargo-tool.sh" cargo-cyclonedx; fi

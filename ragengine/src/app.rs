@@ -36,6 +36,7 @@ use ragengine_embedding::Embedding;
 use ragengine_index::Index;
 use ragengine_index::catalog::Catalog;
 use ragengine_index::search::SearchPool;
+use ragengine_traces::Traces;
 
 /// The state of the server. It exists as soon as the server listens; [`Loaded`] is added later.
 pub struct App {
@@ -71,6 +72,8 @@ pub struct App {
     pub events: OnceLock<Arc<Events>>,
     /// The policy that answers must hold, if they are checked.
     pub guardrails: Option<Arc<PolicyFile>>,
+    /// Traces of requests, if they are sent somewhere.
+    pub traces: Option<Arc<Traces>>,
     /// Limits the number of concurrent copies of indexes.
     pub transfers: Arc<Semaphore>,
     loaded: OnceLock<Loaded>,

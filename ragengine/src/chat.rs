@@ -42,6 +42,7 @@ use ragengine_pipeline::request::Request;
 use upstream_request::{Findings, Known, UpstreamRequest};
 
 use crate::access::Caller;
+use crate::admission::Permit;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::language_model::{Origin, SideTasks};
@@ -52,21 +53,23 @@ use crate::language_model::{Origin, SideTasks};
 ///
 /// [`ApiError`] when the algorithm refuses the request, the index is unknown, or a step fails.
 pub async fn chat(app: &App, caller: &Caller, request: Arc<Request>, arrival: Arrival) -> Result<ChatReply, ApiError> {
-    let Arrival { mut report, deadline, origin, permit, way } = arrival;
+    let Arrival { mut report, deadline, origin, mut permit, way } = arrival;
     // Boxed here and below, because a large future that is passed by value is copied at each call.
-    let preparing = Box::pin(prepare(app, caller, Incoming { request, way }, origin, &mut report));
+    let preparing = Box::pin(prepare(app, caller, Incoming { request, way }, origin, (&mut report, &mut permit)));
     let mut request = match deadline.keep(app, preparing).await {
         Ok(request) => request,
         Err(error) => return Err(report.failed(error)),
     };
     let (kept, cache) = (request.kept.take(), request.cache);
+    let answering = request.span();
+    report.asks_in(answering.clone());
     let begun = if request.is_for_endpoint() {
         // The endpoint does the work, so the chat frees its permit while it waits.
         drop(permit);
-        Ok(Begun::of(request).await)
+        Ok(answering.follow(Begun::of(request)).await)
     } else {
         // The built-in model works in this process, so the permit and the deadline apply.
-        deadline.keep(app, Box::pin(async { Ok(Begun::of(request).await) })).await
+        deadline.keep(app, Box::pin(async { Ok(answering.follow(Begun::of(request)).await) })).await
     };
     match begun {
         Ok(begun) => answer::send(begun, kept, cache, report).await,
@@ -83,12 +86,12 @@ async fn prepare(
     caller: &Caller,
     incoming: Incoming,
     origin: Origin,
-    report: &mut Ongoing,
+    (report, permit): (&mut Ongoing, &mut Option<Permit>),
 ) -> Result<UpstreamRequest, ApiError> {
     match question::plan(app, caller, &incoming, report).await? {
         Planned::PassThrough => upstream_request::pass_through(app, incoming.request, origin, report).await,
         // Boxed, to keep the future of a passed-through chat small.
-        Planned::Answer(turn) => Box::pin(answer_from_index(app, caller, turn, origin, report)).await,
+        Planned::Answer(turn) => Box::pin(answer_from_index(app, caller, turn, origin, (report, permit))).await,
     }
 }
 
@@ -98,17 +101,20 @@ async fn answer_from_index(
     caller: &Caller,
     turn: question::ChatTurn,
     origin: Origin,
-    report: &mut Ongoing,
+    (report, permit): (&mut Ongoing, &mut Option<Permit>),
 ) -> Result<UpstreamRequest, ApiError> {
     let asked = question::divide(app, turn, report).await?;
     let side_tasks = SideTasks::new(&app.language_model, asked.served.name.as_deref(), &origin.request_id);
-    let (cached, rewritten) = cached::cached_or_rewritten(app, &asked, &side_tasks).await?;
+    let (cached, rewritten) = cached::cached_or_rewritten(app, &asked, &side_tasks, permit).await?;
     let label = cached.label();
     asked.count_cache(app, label);
     let ticket = match cached {
         Cached::Hit(entry, keys) => {
             let known = Known { entry, keys, condensed_question: rewritten.condensed };
-            return Ok(UpstreamRequest { cache: label, ..upstream_request::known(app, &asked, known, report)? });
+            return Ok(UpstreamRequest {
+                cache: label,
+                ..upstream_request::known(app, (&asked, caller), known, report)?
+            });
         }
         Cached::Miss(ticket) => Some(ticket),
         Cached::Off | Cached::Bypass => None,

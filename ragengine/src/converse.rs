@@ -27,7 +27,7 @@ use crate::chat::question::{check, default_top_k};
 use crate::chat::served::Served;
 use crate::chat::{Arrival, ChatReply, OpenTurns, chat};
 use crate::error::ApiError;
-use crate::retrieval::stages::{self, Endpoint, ended};
+use crate::retrieval::stages::{self, Endpoint, passed};
 
 /// A conversation, as a question found it.
 pub struct Conversation {
@@ -106,9 +106,9 @@ async fn prepare(
     let index = index_name::chosen(app, caller, question.index_name.as_deref())?;
     loaded.index(caller, Action::Read, &index)?;
     question.model = model::chosen(app, caller, question.endpoint, question.model.take()).await?;
-    publish(app, caller, &question);
     let served = Served::of(app, loaded, question.model.as_deref()).await?;
     let question_tokens = checked(app, caller, &question, &index, &served).await?;
+    publish(app, caller, &question);
     if question.model.is_none() {
         app.window_log.note(&app.settings, served.name.as_deref(), served.window_tokens);
     }
@@ -123,7 +123,7 @@ async fn prepare(
     let (place, turns) = match joined {
         Ok(joined) => (Some(joined.place), joined.turns),
         Err(down) if app.settings.sessions.when_down == WhenDown::Refuse => {
-            stages::count(&app.metrics, question.endpoint, "session", &[ended("session", outcome, started)]);
+            stages::count(&app.metrics, question.endpoint, "session", &[passed("session", outcome, started.elapsed())]);
             return Err(down.refused());
         }
         Err(down) => {
@@ -135,7 +135,7 @@ async fn prepare(
     let stage = ExplainedStage {
         turns: Some(history.turns.len()),
         tokens: Some(history.tokens),
-        ..ended("session", outcome, started)
+        ..passed("session", outcome, started.elapsed())
     };
     stages::count(&app.metrics, question.endpoint, "session", std::slice::from_ref(&stage));
     let (endpoint, top_k) = (question.endpoint, question.top_k);

@@ -2,6 +2,8 @@
 
 mod load;
 mod older;
+mod span;
 
 pub use load::{LoadError, Loading, check_secrets, load};
 pub use older::{Embeddings, ModelKey, Needed};
+pub use span::in_embedding_span;

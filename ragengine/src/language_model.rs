@@ -13,6 +13,7 @@ mod question;
 mod queue;
 mod reply;
 mod side_task;
+pub mod span;
 pub mod upstream;
 
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl LanguageModel {
     ///
     /// [`LlmError`] if there is no usable answer.
     pub async fn complete(&self, question: Question) -> Result<Answer, LlmError> {
-        let Question { origin, content } = question;
+        let Question { origin, content, facts: _ } = question;
         match (self, content) {
             (Self::Upstream(upstream), Content::Chat(chat)) => {
                 WholeReply(ask(upstream, chat.for_whole(), origin).await?).answer().await
@@ -66,7 +67,7 @@ impl LanguageModel {
     ///
     /// [`LlmError`] if the stream could not be started.
     pub async fn stream(&self, question: Question) -> Result<Reply, LlmError> {
-        let Question { origin, content } = question;
+        let Question { origin, content, facts: _ } = question;
         match (self, content) {
             (Self::Upstream(upstream), Content::Chat(chat)) => {
                 Ok(ask(upstream, chat.for_stream(), origin).await?.into())

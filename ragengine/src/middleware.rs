@@ -21,9 +21,10 @@ use crate::error::{ApiError, Failure, shaped};
 use crate::pages::{self, Senders};
 use crate::server::PeerAddress;
 use crate::telemetry::metrics::Counted;
-use crate::telemetry::{Logged, REQUEST_ID};
+use crate::telemetry::{Logged, REQUEST_ID, traces};
 use ragengine_access::AuditRecord;
 use ragengine_errors::texts::is_plain_id;
+use ragengine_traces::Span;
 
 /// The status of a request whose client disconnected before the reply, as in nginx.
 const CLIENT_LEFT: u16 = 499;
@@ -99,15 +100,27 @@ fn within_rate(app: &App, request: &Request) -> Result<(), TooMany> {
 
 /// Sets the request id, authenticates the caller, refuses web pages of other sites, and updates the metrics and the
 /// access log. One layer does all this, because each layer costs every request a copy of the layers below it.
-pub async fn observe(
-    State((app, senders)): State<(Arc<App>, Arc<Senders>)>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+pub async fn observe(State((app, senders)): State<(Arc<App>, Arc<Senders>)>, request: Request, next: Next) -> Response {
+    match &app.traces {
+        None => observed(&app, &senders, request, next).await,
+        Some(traces) => {
+            let method = known_method(request.method().as_str());
+            traces::request(traces, method, request, async |request| observed(&app, &senders, request, next).await)
+                .await
+        }
+    }
+}
+
+async fn observed(app: &Arc<App>, senders: &Senders, mut request: Request, next: Next) -> Response {
     let id = request_id(request.headers().get(&REQUEST_ID));
     request.headers_mut().insert(REQUEST_ID, id.clone());
-    let mut caller = authenticate(&app, request.headers()).await;
+    let mut caller = authenticate(app, request.headers()).await;
     let caller_name = caller.logged().map(str::to_owned);
+    if Span::is_recorded() {
+        let span = Span::current();
+        span.set("ragengine.request_id", id.to_str().unwrap_or_default().to_owned());
+        span.set_some("enduser.id", caller_name.clone());
+    }
     let audited = app.settings.audit.enabled.then(Arc::<Audited>::default);
     if let Some(audited) = &audited {
         caller = caller.audited(audited);
@@ -115,7 +128,7 @@ pub async fn observe(
     request.extensions_mut().insert(caller);
     let is_openai = request.uri().path().starts_with("/v1/");
     let observation = Observation {
-        app: &app,
+        app,
         started: Instant::now(),
         method: known_method(request.method().as_str()),
         route: request.extensions().get::<MatchedPath>().cloned(),
@@ -125,7 +138,7 @@ pub async fn observe(
         _in_flight: app.metrics.http.request_begins(),
         has_ended: false,
     };
-    let mut response = pages::guard(&app, &senders, request, next).await;
+    let mut response = pages::guard(app, senders, request, next).await;
     if response.extensions().get::<Panicked>().is_some() {
         let error = ApiError::Internal("an unexpected error occurred; the server's log has details".to_owned());
         response = shaped(if is_openai { "/v1/" } else { "/" }, error);
@@ -221,8 +234,12 @@ impl Drop for Observation<'_> {
         if !self.has_ended {
             self.measure(&CLIENT_LEFT.to_string());
             let (method, route, elapsed_ms, request_id) = (self.method, self.route(), self.elapsed_ms(), self.id());
+            let caller = self.caller.as_deref();
             if self.app.is_grace_over() {
-                warn!(method, route, elapsed_ms, request_id, "request aborted: the server stopped before the reply");
+                warn!(
+                    method,
+                    route, elapsed_ms, request_id, caller, "request aborted: the server stopped before the reply"
+                );
             } else {
                 info!(
                     method,
@@ -230,6 +247,7 @@ impl Drop for Observation<'_> {
                     status = CLIENT_LEFT,
                     elapsed_ms,
                     request_id,
+                    caller,
                     "client disconnected before the reply"
                 );
             }

@@ -21,6 +21,7 @@ use ragengine_pipeline::ranking::answerable::Evidence;
 use ragengine_pipeline::ranking::fusion::Weights;
 use ragengine_pipeline::request::{RetrievalMode, Threshold};
 use ragengine_settings::Retrieval;
+use ragengine_traces::{Kind, Span};
 use tracing::{info, warn};
 
 use self::arrangement::arrange;
@@ -108,6 +109,22 @@ impl Search {
 /// [`ApiError`] when the caller may not read the index, or FAISS or the disk fails.
 pub async fn retrieve(app: &App, caller: &Caller, index: &Arc<Index>, search: Search) -> Result<Ranked, ApiError> {
     may(caller, Action::Read, Some(index.name()))?;
+    if !Span::is_recorded() {
+        return retrieved(app, index, search).await;
+    }
+    let span = Span::child(format!("retrieval {}", index.name()), Kind::Internal);
+    span.set("gen_ai.operation.name", "retrieval");
+    span.set("gen_ai.data_source.id", index.name().to_owned());
+    span.set("gen_ai.request.top_k", i64::try_from(search.top_k).unwrap_or(i64::MAX));
+    let retrieved = span.follow(retrieved(app, index, search)).await;
+    retrieved.iter().for_each(|ranked| {
+        span.set("ragengine.chunks.found", i64::try_from(ranked.candidates.len()).unwrap_or(i64::MAX));
+    });
+    retrieved.as_ref().err().into_iter().for_each(|error| span.failed(error.kind()));
+    retrieved
+}
+
+async fn retrieved(app: &App, index: &Arc<Index>, search: Search) -> Result<Ranked, ApiError> {
     let started = Instant::now();
     let (candidates, is_rule_dropped) = by_rule(app, index, &search).await?;
     let mut stages = explained(&candidates, &search, started);

@@ -3,6 +3,7 @@
 mod connection;
 mod connections;
 mod open_files;
+mod tls;
 mod watched;
 
 use std::io;
@@ -15,6 +16,7 @@ use connection::Service;
 use connections::{Connections, Place};
 pub use open_files::raise_open_files;
 use ragengine_settings::Limits;
+pub use tls::{Tls, TlsError};
 use tokio::net::{TcpListener, TcpStream};
 use tracing::{info, warn};
 
@@ -32,6 +34,20 @@ const MAX_ADMIN_CONNECTIONS: usize = 64;
 /// The address of the client of a request, in its extensions.
 #[derive(Debug, Clone, Copy)]
 pub struct PeerAddress(pub IpAddr);
+
+/// A listener. With [`Tls`], its connections are encrypted.
+pub struct Listener {
+    /// The listener.
+    pub tcp: TcpListener,
+    /// What encrypts the connections.
+    pub tls: Option<Arc<Tls>>,
+}
+
+impl From<TcpListener> for Listener {
+    fn from(tcp: TcpListener) -> Self {
+        Self { tcp, tls: None }
+    }
+}
 
 /// Limits of a listener.
 #[derive(Debug, Clone, Copy)]
@@ -93,14 +109,15 @@ impl Bounds {
 
 /// Serves until `stop` completes, then waits up to `bounds.grace` for running requests.
 pub async fn serve(
-    listener: TcpListener,
+    listener: impl Into<Listener>,
     router: Router,
     stop: impl Future<Output = ()>,
     bounds: Bounds,
     metrics: Arc<Metrics>,
 ) {
     let connections = Connections::new(&bounds, metrics.connections.of(bounds.listener));
-    let service = Service { router, bounds, metrics };
+    let Listener { tcp: listener, tls } = listener.into();
+    let service = Service { router, bounds, metrics, tls };
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {

@@ -3,6 +3,7 @@
 pub mod chat;
 pub mod logging;
 pub mod metrics;
+pub mod traces;
 
 use axum::http::HeaderName;
 

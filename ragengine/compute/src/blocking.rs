@@ -1,5 +1,6 @@
 //! Runs work on threads that may block.
 
+use opentelemetry::Context;
 use tokio::task::JoinHandle;
 
 use crate::ShuttingDown;
@@ -15,7 +16,12 @@ where
     T: Send + 'static,
     E: From<ShuttingDown> + Send + 'static,
 {
-    let mut awaited = Awaited(tokio::task::spawn_blocking(work));
+    // The work belongs to the same trace.
+    let context = Context::current();
+    let mut awaited = Awaited(tokio::task::spawn_blocking(move || {
+        let _current = context.attach();
+        work()
+    }));
     match (&mut awaited.0).await {
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {

@@ -10,6 +10,14 @@ use super::sources::Held;
 use super::store::StoreError;
 use ragengine_pipeline::filter::FilterError;
 
+/// The most characters of a name in an error. A caller may send a name of any length.
+const MAX_SHOWN_CHARACTERS: usize = 128;
+
+/// The beginning of a name. Valid names are shorter.
+fn shortened(name: &str) -> &str {
+    name.char_indices().nth(MAX_SHOWN_CHARACTERS).map_or(name, |(end, _)| &name[..end])
+}
+
 /// Why an operation on an index failed.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
@@ -17,7 +25,7 @@ pub enum IndexError {
     #[error(transparent)]
     Name(#[from] InvalidName),
     /// There is no index of this name.
-    #[error("No such index: '{0}' exists.")]
+    #[error("No such index: '{}' exists.", shortened(.0))]
     NoSuchIndex(String),
     /// The limit on the number of indexes is reached.
     #[error("there are {0} indexes already, which is the limit: delete one, or raise limits.maxIndexes")]

@@ -79,6 +79,7 @@ pub const ENVIRONMENT: &[EnvironmentOverride] = &[
     },
     EnvironmentOverride { name: "RABBITMQ_PORT", setting: "events.url (needs RABBITMQ_HOST)", apply: rabbitmq_port },
     EnvironmentOverride { name: "ENABLE_RESPONSE_CACHE", setting: "cache.enabled", apply: enable_cache },
+    EnvironmentOverride { name: "OTEL_EXPORTER_OTLP_ENDPOINT", setting: "tracing.otlpEndpoint", apply: otlp_endpoint },
 ];
 
 impl Settings {
@@ -248,6 +249,11 @@ fn redis_host(settings: &mut Settings, value: &str) -> Result<(), String> {
 fn redis_port(settings: &mut Settings, value: &str) -> Result<(), String> {
     let port: u16 = value.parse().map_err(|_| format!("'{value}' is not a port such as 6379"))?;
     settings.redis.url = Some(with_port(settings.redis.url.as_deref(), port).ok_or("needs REDIS_HOST")?);
+    Ok(())
+}
+
+fn otlp_endpoint(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.tracing.otlp_endpoint = Some(value.to_owned());
     Ok(())
 }
 

@@ -26,7 +26,7 @@ pub use settings::{
     Embedding, EmbeddingSource, Endpoints, Events, Feedback, FilterRule, Guardrails, InferenceService, Interactions,
     JwtIssuer, Limits, LocalEmbedding, LocalReranker, Log, LogFormat, NamedThreshold, OverlapThreshold, Pooling,
     Postgres, QueryEndpoint, Redis, RemoteEmbedding, Rerank, RerankBackend, Retrieval, RetrieveEndpoint, Rewrite,
-    Search, SessionStore, SessionToken, Sessions, Settings, StateStore, WhenDown,
+    Search, SessionStore, SessionToken, Sessions, Settings, StateStore, Tls, Tracing, WhenDown,
 };
 pub use site::{Authority, Origin};
 pub use text_language::TextLanguage;

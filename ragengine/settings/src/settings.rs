@@ -22,6 +22,8 @@ mod rewrite;
 mod search;
 mod sessions;
 mod state_store;
+mod tls;
+mod tracing;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -55,6 +57,8 @@ pub use rewrite::Rewrite;
 pub use search::Search;
 pub use sessions::{SessionStore, Sessions, WhenDown};
 pub use state_store::StateStore;
+pub use tls::Tls;
+pub use tracing::Tracing;
 
 /// All settings. Every field has a default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,6 +71,8 @@ pub struct Settings {
     /// separate listener.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin_listen: Option<SocketAddr>,
+    /// TLS on `listen`.
+    pub tls: Tls,
     /// Host names that clients may use, without ports. If `listen` is a loopback address, a request whose `Host` is
     /// another name gets a 421, which protects against DNS rebinding; `localhost`, its subdomains and loopback
     /// addresses are always allowed. If `listen` is another address, an empty list allows every name; otherwise only
@@ -132,6 +138,8 @@ pub struct Settings {
     pub limits: Limits,
     /// The server's log, on standard error.
     pub log: Log,
+    /// Traces of requests.
+    pub tracing: Tracing,
 }
 
 impl Default for Settings {
@@ -139,6 +147,7 @@ impl Default for Settings {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 5000)),
             admin_listen: None,
+            tls: Tls::default(),
             allowed_hosts: Vec::new(),
             cors: Cors::default(),
             data_dir: PathBuf::from("data"),
@@ -168,6 +177,7 @@ impl Default for Settings {
             audit: Audit::default(),
             limits: Limits::default(),
             log: Log::default(),
+            tracing: Tracing::default(),
         }
     }
 }

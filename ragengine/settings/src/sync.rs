@@ -4,6 +4,7 @@
 mod source;
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 pub use source::{Folder, Git, Http, Inline, InlineDocument, Origin, S3, Source};
@@ -14,8 +15,13 @@ use crate::{SecretReference, VectorIndexKind};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SyncTask {
-    /// The server's address, for example `http://docs.default.svc`.
+    /// The server's address, for example `http://docs.default.svc` or `https://docs.default.svc`.
     pub server: String,
+    /// Files with certificates in PEM format that are trusted for the server, besides those that the system trusts:
+    /// authorities, or the server's own certificate. Only the first file that exists and is not empty is used, such as the
+    /// `ca.crt` of a Secret, else its `tls.crt`. It is read at the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_ca_files: Vec<PathBuf>,
     /// The server's write token, if it requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_token: Option<SecretReference>,

@@ -3,6 +3,7 @@ mod answers;
 mod conversations;
 mod side_models;
 mod stores;
+mod transport;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -245,6 +246,7 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         .chain(conversations::check(settings))
         .chain(answers::check(settings))
         .chain(access::check(settings))
+        .chain(transport::check(settings))
         .collect()
 }
 

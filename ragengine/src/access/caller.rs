@@ -8,6 +8,9 @@ use super::{Denied, Unauthorized};
 /// The owner of what callers leave behind whose names are not known. They share it.
 const UNKNOWN_OWNER: &str = "-";
 
+/// The most characters of an index name in errors and in the audit log. The name of a caller may be of any length.
+const MAX_SHOWN_CHARACTERS: usize = 128;
+
 /// The sender of a request.
 #[derive(Debug, Clone)]
 pub struct Caller {
@@ -46,7 +49,7 @@ impl Known {
             (Some(_), None) => action == Action::Read,
         };
         let denied = || match index {
-            Some(index) => Denied::Index { action, index: index.to_owned() },
+            Some(index) => Denied::Index { action, index: shortened(index).to_owned() },
             None => Denied::AllIndexes,
         };
         if is_allowed { Ok(()) } else { Err(denied()) }
@@ -128,6 +131,7 @@ pub struct Audited(Mutex<Option<String>>);
 impl Audited {
     /// The request is about this index.
     pub(super) fn note(&self, index: &str) {
+        let index = shortened(index);
         let mut noted = self.0.lock();
         if noted.as_deref() != Some(index) {
             *noted = Some(index.to_owned());
@@ -138,4 +142,9 @@ impl Audited {
     pub fn index(&self) -> Option<String> {
         self.0.lock().clone()
     }
+}
+
+/// The beginning of a name. Valid names of indexes are shorter.
+fn shortened(name: &str) -> &str {
+    name.char_indices().nth(MAX_SHOWN_CHARACTERS).map_or(name, |(end, _)| &name[..end])
 }

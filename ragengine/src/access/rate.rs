@@ -1,4 +1,4 @@
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::time::Instant;
 
@@ -28,9 +28,17 @@ impl Rate {
     /// [`TooMany`].
     pub fn take(&self, caller: &Caller, address: Option<IpAddr>) -> Result<(), TooMany> {
         let Some(buckets) = &self.0 else { return Ok(()) };
-        let address = address.map(|address| address.to_string());
+        let address = address.map(|address| network(address).to_string());
         let key = caller.logged().or(address.as_deref()).unwrap_or_default();
         buckets.take(key, Instant::now()).map_err(TooMany)
+    }
+}
+
+/// The part of an address that its owner cannot choose. A host usually has 2^64 addresses of IPv6.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+        address @ IpAddr::V4(_) => address,
     }
 }
 
@@ -51,5 +59,20 @@ impl Fault for TooMany {
 impl Logged for TooMany {
     fn own_words(&self) -> Option<String> {
         Some(self.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_of_ipv6_counts_as_one_caller() {
+        let network = |text: &str| network(text.parse().unwrap()).to_string();
+        assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        assert_eq!(
+            (network("::ffff:192.0.2.1"), network("192.0.2.1")),
+            ("192.0.2.1".to_owned(), "192.0.2.1".to_owned())
+        );
     }
 }

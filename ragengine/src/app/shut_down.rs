@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -28,14 +29,15 @@ impl App {
         self.is_grace_over.load(Ordering::Relaxed)
     }
 
-    /// Keeps unfinished turns of conversations, and waits for background work after the grace period, for up to 5 seconds. The next start of the server detects and
-    /// repeats interrupted work.
+    /// Keeps unfinished turns of conversations, and waits for background work after the grace period, for up to 5
+    /// seconds. The next start of the server detects and repeats interrupted work.
     pub async fn wait_for_background_work(&self) {
         self.is_grace_over.store(true, Ordering::Relaxed);
         self.open_turns.keep_all().await;
         if let Some(events) = self.events.get() {
             events.shut_down(EVENTS_TIMEOUT).await;
         }
+        self.send_last_traces().await;
         let Some(loaded) = self.loaded.get() else { return };
         let idle = async {
             while !loaded.catalog.is_idle() {
@@ -46,5 +48,12 @@ impl App {
             Ok(()) => info!("stopped"),
             Err(_) => warn!("stopped while vectors were being put together: the next start does it again"),
         }
+    }
+
+    async fn send_last_traces(&self) {
+        let Some(traces) = &self.traces else { return };
+        let traces = Arc::clone(traces);
+        // A panic in it has been logged.
+        drop(tokio::task::spawn_blocking(move || traces.stop()).await);
     }
 }

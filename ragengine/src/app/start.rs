@@ -29,6 +29,7 @@ use ragengine_errors::Logged as _;
 use ragengine_index::catalog::{Catalog, CatalogOptions};
 use ragengine_index::search::SearchPool;
 use ragengine_index::{IndexError, SearchSettings, StoreError};
+use ragengine_traces::{TraceMetrics, TraceOptions, Traces};
 
 /// The first and the longest pause before loading is retried.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
@@ -80,6 +81,7 @@ impl App {
             settings_fingerprint: fingerprint(&settings),
             events: OnceLock::new(),
             guardrails: guardrails(&settings.guardrails),
+            traces: traces(&settings, &metrics)?,
             rate: Rate::new(settings.limits.chats_per_minute_per_caller),
             query_rules: QueryRules::new(&settings).map_err(StartError::Settings)?,
             reranker: Reranker::new(&settings.rerank).map_err(StartError::Settings)?,
@@ -126,6 +128,21 @@ fn start_events(app: &App) -> Result<(), StartError> {
     let is_first = app.events.set(Arc::new(events)).is_ok();
     debug_assert!(is_first, "a server is started once");
     Ok(())
+}
+
+/// Prepares to send traces, if the settings have an address.
+fn traces(settings: &Settings, metrics: &Metrics) -> Result<Option<Arc<Traces>>, StartError> {
+    let Some(endpoint) = settings.tracing.otlp_endpoint.clone() else { return Ok(None) };
+    let options = TraceOptions {
+        endpoint,
+        sample_ratio: settings.tracing.sample_ratio,
+        version: env!("CARGO_PKG_VERSION"),
+        instance: settings.state_namespace.clone(),
+    };
+    let traces = Traces::start(&options, TraceMetrics::clone(&metrics.traces));
+    traces
+        .map(|traces| Some(Arc::new(traces)))
+        .map_err(|error| StartError::Settings(format!("tracing.otlpEndpoint: {error}")))
 }
 
 /// Reads the policy. One that is missing or invalid is read again until it is valid.

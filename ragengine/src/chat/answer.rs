@@ -145,12 +145,14 @@ async fn staged_completion(answer: Answer, closing: Closing, hearing: &mut Heari
     let pass = move |_: &_| {
         let mut ended = None;
         let changed = with_changes(answer.json()?, stages.is_strict(), |choice| {
-            let (text, end) = stages.begin().whole(&choice.text);
-            let finish_reason = end.finish_reason();
+            let mut open = stages.begin();
+            let are_permitted = open.permit_calls(&choice.tool_calls);
+            let (text, end) = open.whole(&choice.text);
+            let (finish_reason, keeps_calls) = (end.finish_reason(), are_permitted && !end.is_blocked());
             ended.get_or_insert((text.clone(), choice.finish_reason.clone(), end));
-            Change { text, finish_reason }
+            Change { text, finish_reason, keeps_calls }
         });
-        let nothing = || LlmError::Nonsense("its reply has no choices".to_owned());
+        let nothing = || LlmError::Nonsense("its reply has no choices that can be read".to_owned());
         let changed = changed.ok_or_else(nothing)?;
         // Its time is at another place than in the original.
         let said = Whole::read(&changed).ok_or_else(nothing)?;

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use ragengine_client::wire::ExplainedStage;
 use ragengine_errors::texts;
-use ragengine_guardrails::{GuardStream, Outcome as Checked, Policy};
+use ragengine_guardrails::{Call, GuardStream, Outcome as Checked, Policy};
 use ragengine_pipeline::answer::{CitationRules, CitationStream, Finished, Outcome};
 use ragengine_pipeline::post_process::PostProcessStream;
+use ragengine_pipeline::stream::ToolCall;
 
 use super::citations::cited_sources;
 use super::passage::ChatPassage;
-use crate::retrieval::stages::outcome;
+use crate::retrieval::stages::{outcome, passed};
 
 /// The finish reason of an answer that the guardrails blocked, as OpenAI has it.
 const CONTENT_FILTER: &str = "content_filter";
@@ -149,12 +150,22 @@ impl ChoiceStages {
         text
     }
 
+    /// Whether these tool calls may be sent. If not, the guardrails have blocked the answer.
+    pub fn permit_calls(&mut self, calls: &[ToolCall]) -> bool {
+        let Some(guard) = &mut self.guardrails else { return true };
+        calls.iter().all(|call| {
+            let id = call.id.as_deref().unwrap_or_default();
+            let call = Call { id, name: &call.name, arguments: &call.arguments };
+            guard.run(|guard| guard.permits_call(&call))
+        })
+    }
+
     /// Ends the answer. Returns the rest of its text.
     pub fn finish(self) -> (String, AnswerEnd) {
         let (mut text, mut stages) = (String::new(), Vec::new());
         if let Some(mut stage) = self.postprocess {
             text = stage.run(PostProcessStream::finish);
-            stages.push(explained("postprocess", outcome(stage.stage.has_changed()), stage.took));
+            stages.push(passed("postprocess", outcome(stage.stage.has_changed()), stage.took));
         }
         let cited = self.citations.map(|mut stage| {
             let started = Instant::now();
@@ -164,14 +175,14 @@ impl ChoiceStages {
             text = sent;
             stages.push(ExplainedStage {
                 citations: Some(finished.citations.iter().map(|source| source + 1).collect()),
-                ..explained("citations", cited_outcome(finished.outcome), stage.took + started.elapsed())
+                ..passed("citations", cited_outcome(finished.outcome), stage.took + started.elapsed())
             });
             finished
         });
         let checked = self.guardrails.map(|mut stage| {
             text = stage.run(|stage| stage.push(&text) + &stage.finish());
             let checked = stage.stage.outcome();
-            stages.push(explained("guardrails", checked_outcome(checked), stage.took));
+            stages.push(passed("guardrails", checked_outcome(checked), stage.took));
             checked
         });
         (text, AnswerEnd { stages, cited, checked, answer: self.answer })
@@ -199,14 +210,5 @@ fn checked_outcome(checked: Checked) -> &'static str {
         Checked::Passed => "unchanged",
         Checked::Redacted => "redacted",
         Checked::Blocked => "blocked",
-    }
-}
-
-fn explained(stage: &str, outcome: &str, took: Duration) -> ExplainedStage {
-    ExplainedStage {
-        stage: stage.to_owned(),
-        outcome: outcome.to_owned(),
-        elapsed_ms: took.as_secs_f64() * 1000.0,
-        ..ExplainedStage::default()
     }
 }

@@ -65,5 +65,7 @@ pub(crate) fn question_submitted(
 /// The id of a user, or the name of another caller.
 fn user_id(caller: &Caller) -> Option<String> {
     let principal = caller.principal()?;
-    Some(principal.strip_prefix("user:").unwrap_or(principal).to_owned())
+    // The id of a user may look like the name of another kind of caller, and then keeps its own kind.
+    let id = principal.strip_prefix("user:").filter(|id| !id.contains(':'));
+    Some(id.unwrap_or(principal).to_owned())
 }

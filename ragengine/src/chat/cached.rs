@@ -1,23 +1,30 @@
 //! Answers that are given again to the same question (rag-pipeline, steps 1 and 13).
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ragengine_errors::Logged as _;
 use ragengine_stores::{CacheKey, CachedAnswer, Epoch, Flight, KeyParts, Landed, Leader, LookUp};
+use ragengine_traces::{Span, in_span};
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tracing::warn;
 
 use super::question::Asked;
 use super::rewrite::{Rewritten, rewrite};
+use super::search::Embedded;
+use crate::admission::{Permit, Work};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::language_model::SideTasks;
 use crate::stores::AnswerCache;
 
-/// How long a question waits for the answer to an equal one.
+/// How long a question waits for the answer to an equal one. At most half of the time for its own work.
 const FLIGHT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a store may take before the question is embedded meanwhile.
+const EMBED_AFTER: Duration = Duration::from_millis(2);
 
 /// A kept answer, with what its reply has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +37,9 @@ pub struct Entry {
     pub citations: Option<String>,
     /// The ids of the chunks in the prompt.
     pub node_ids: Vec<String>,
+    /// The chunks in the prompt, as interactions refer to them.
+    #[serde(default)]
+    pub chunk_references: Vec<String>,
     /// The vector of the question.
     pub vector: Vec<f32>,
 }
@@ -95,22 +105,25 @@ pub(super) struct Ticket {
 ///
 /// # Errors
 ///
-/// When the server is shutting down.
+/// When the server is shutting down, or the queue of chats is full.
 pub(super) async fn cached_or_rewritten(
     app: &App,
     asked: &Arc<Asked>,
     side_tasks: &SideTasks,
+    permit: &mut Option<Permit>,
 ) -> Result<(Cached, Rewritten), ApiError> {
     let is_on = asked.uses_cache(app);
     if is_on && asked.has_no_history() {
-        return match look_up(app, asked, &asked.turn.user_prompt).await {
+        let is_rewritten = asked.on.rewrites() && side_tasks.are_possible();
+        let (cached, embedded) = in_span("cache", first_question(app, asked, is_rewritten, permit)).await?;
+        return match cached {
             hit @ Cached::Hit(..) => Ok((hit, Rewritten::default())),
-            cached => Ok((cached, rewrite(app, asked, asked.on, side_tasks).await?)),
+            cached => Ok((cached, Rewritten { embedded, ..rewrite(app, asked, asked.on, side_tasks).await? })),
         };
     }
     let rewritten = rewrite(app, asked, asked.on, side_tasks).await?;
     let cached = match &rewritten.condensed {
-        Some(question) if is_on => look_up(app, asked, question).await,
+        Some(question) if is_on => in_span("cache", later_question(app, asked, question)).await,
         _ if app.settings.cache.enabled && asked.way.endpoint.is_conversational() => Cached::Bypass,
         _ => Cached::Off,
     };
@@ -118,42 +131,105 @@ pub(super) async fn cached_or_rewritten(
 }
 
 /// Looks up a question that needs no history. Equal questions wait until one of them is answered.
-pub(super) async fn look_up(app: &App, asked: &Asked, question: &str) -> Cached {
-    let Some(cache) = app.loaded().ok().and_then(|loaded| loaded.stores.cache()) else { return Cached::Off };
-    let keys = match keys(app, asked, question) {
-        Some(keys) => keys,
-        None => return Cached::Bypass,
+async fn first_question(
+    app: &App,
+    asked: &Arc<Asked>,
+    is_rewritten: bool,
+    permit: &mut Option<Permit>,
+) -> Result<(Cached, Option<Embedded>), ApiError> {
+    let (keys, cache) = match keyed(app, asked, &asked.turn.user_prompt) {
+        Ok(keyed) => keyed,
+        Err(cached) => return Ok((told(cached), None)),
     };
-    let cache = Arc::clone(cache);
-    let found = match cache.answers.look_up_now(&keys.answer) {
-        Some(found) => found,
-        None => cache.answers.look_up(&keys.answer).await,
+    let (found, embedded) = match cache.answers.look_up_now(&keys.answer) {
+        Some(found) => (found, None),
+        None if is_rewritten => (cache.answers.look_up(&keys.answer).await, None),
+        None => beside_embedding(app, asked, cache.answers.look_up(&keys.answer)).await,
     };
-    let epoch = match found {
-        LookUp::Hit(bytes) => match entry(&bytes) {
-            Some(entry) => return Cached::Hit(entry, keys),
-            None => None,
-        },
-        LookUp::Miss(epoch) => Some(epoch),
-        LookUp::Failed => None,
+    let epoch = match known(found) {
+        Ok(entry) => return Ok((told(Cached::Hit(entry, keys)), None)),
+        Err(epoch) => epoch,
     };
     let leader = match cache.flights.join(&keys.answer, epoch) {
         Flight::Leader(leader) => Some(leader),
-        Flight::Follower(follower) => match follower.landed(Instant::now() + FLIGHT_TIMEOUT).await {
-            Landed::Answer(entry) => return Cached::Hit(entry, keys),
-            Landed::Lead(leader) => Some(leader),
-            Landed::Alone => None,
-        },
+        Flight::Follower(follower) => {
+            // Those who wait take no turn from other chats.
+            drop(permit.take());
+            let landed = follower.landed(Instant::now() + flight_timeout(app)).await;
+            if let Landed::Answer(entry) = landed {
+                return Ok((told(Cached::Hit(entry, keys)), None));
+            }
+            *permit = Some(app.admission.turn(Work::Chat).await?);
+            if let Landed::Lead(leader) = landed { Some(leader) } else { None }
+        }
     };
     // The answer may have been kept between the look-up and the flight.
     if leader.is_some()
-        && let LookUp::Hit(bytes) = cache.answers.look_up_again(&keys.answer).await
-        && let Some(entry) = entry(&bytes)
+        && let Ok(entry) = known(cache.answers.look_up_again(&keys.answer).await)
     {
         leader.into_iter().for_each(|leader| leader.done(Some(Arc::clone(&entry))));
-        return Cached::Hit(entry, keys);
+        return Ok((told(Cached::Hit(entry, keys)), None));
     }
-    Cached::Miss(Box::new(Ticket { cache, keys, epoch, leader }))
+    Ok((told(Cached::Miss(Box::new(Ticket { cache, keys, epoch, leader }))), embedded))
+}
+
+/// Looks up a question that was rewritten with its history. Its own answer is not kept, so nobody waits for it.
+async fn later_question(app: &App, asked: &Asked, question: &str) -> Cached {
+    let (keys, cache) = match keyed(app, asked, question) {
+        Ok(keyed) => keyed,
+        Err(cached) => return told(cached),
+    };
+    told(match known(cache.answers.look_up(&keys.answer).await) {
+        Ok(entry) => Cached::Hit(entry, keys),
+        Err(epoch) => Cached::Miss(Box::new(Ticket { cache, keys, epoch, leader: None })),
+    })
+}
+
+/// The outcome of the stage, which becomes that of its span.
+fn told(cached: Cached) -> Cached {
+    cached.label().into_iter().for_each(|label| Span::current().ended_with(label));
+    cached
+}
+
+/// The keys of a question and the cache, or why there are none.
+fn keyed(app: &App, asked: &Asked, question: &str) -> Result<(Keys, Arc<AnswerCache>), Cached> {
+    let cache = app.loaded().ok().and_then(|loaded| loaded.stores.cache()).ok_or(Cached::Off)?;
+    Ok((keys(app, asked, question).ok_or(Cached::Bypass)?, Arc::clone(cache)))
+}
+
+/// The answer that was found. Else the epoch of the look-up, if it did not fail.
+fn known(found: LookUp) -> Result<Arc<Entry>, Option<Epoch>> {
+    match found {
+        LookUp::Hit(bytes) => entry(&bytes).ok_or(None),
+        LookUp::Miss(epoch) => Err(Some(epoch)),
+        LookUp::Failed => Err(None),
+    }
+}
+
+/// Waits for a look-up. If the store is slow, the question is embedded meanwhile. A known answer does not wait for that.
+async fn beside_embedding(
+    app: &App,
+    asked: &Arc<Asked>,
+    looking_up: impl Future<Output = LookUp>,
+) -> (LookUp, Option<Embedded>) {
+    let mut looking_up = pin!(looking_up);
+    if let Ok(found) = timeout(EMBED_AFTER, &mut looking_up).await {
+        return (found, None);
+    }
+    let mut embedding = pin!(Embedded::of(app, asked, &asked.turn.user_prompt));
+    tokio::select! {
+        biased;
+        found = &mut looking_up => match found {
+            hit @ LookUp::Hit(_) => (hit, None),
+            // A failure is met again, and told, where the question is needed.
+            found => (found, embedding.await.ok()),
+        },
+        embedded = &mut embedding => (looking_up.await, embedded.ok()),
+    }
+}
+
+fn flight_timeout(app: &App) -> Duration {
+    FLIGHT_TIMEOUT.min(Duration::from_secs(app.settings.limits.read_timeout_seconds) / 2)
 }
 
 fn entry(bytes: &[u8]) -> Option<Arc<Entry>> {
@@ -166,7 +242,6 @@ fn keys(app: &App, asked: &Asked, question: &str) -> Option<Keys> {
     let store_id = store_id.to_string();
     let request = &asked.request;
     let options = format!("{:?} {:?} {:?}", request.metadata_filter, asked.on, asked.way.top_k);
-    let policy = app.guardrails.as_ref().and_then(|file| file.current().ok());
     let parts = KeyParts {
         question,
         index_name: asked.index.name(),
@@ -176,7 +251,7 @@ fn keys(app: &App, asked: &Asked, question: &str) -> Option<Keys> {
         endpoint: asked.way.endpoint.label(),
         options: options.as_bytes(),
         settings: &app.settings_fingerprint,
-        guardrails: policy.as_ref().map_or("", |policy| policy.id()),
+        guardrails: asked.policy.as_ref().map_or("", |policy| policy.id()),
     };
     let down_vote = KeyParts { store_id: "down vote", changes: 0, model: "", options: b"", settings: "", ..parts };
     Some(Keys { answer: CacheKey::new(&parts), down_vote: CacheKey::new(&KeyParts { guardrails: "", ..down_vote }) })
@@ -197,9 +272,8 @@ impl Ticket {
 
 /// Keeps an answer. None if its question got a down vote, so that others do not get it either.
 async fn keep(cache: &AnswerCache, keys: &Keys, epoch: Epoch, entry: Entry, similarity: f32) -> Option<Arc<Entry>> {
-    if let LookUp::Hit(_) = cache.answers.look_up_again(&keys.down_vote).await {
-        return None;
-    }
+    // Without a reply about the vote, there may be one.
+    let LookUp::Miss(_) = cache.answers.look_up_again(&keys.down_vote).await else { return None };
     let value = serde_json::to_vec(&entry).ok()?;
     let answer = CachedAnswer { value, confidence: similarity };
     if let Err(error) = cache.answers.store(&keys.answer, epoch, &answer).await {

@@ -12,6 +12,7 @@ use ragengine_errors::Logged as _;
 use ragengine_pipeline::interactions::band::Band;
 use ragengine_pipeline::prompt::Boundary;
 use ragengine_stores::Similar;
+use ragengine_traces::in_span;
 use tokio::time::timeout;
 use tracing::warn;
 
@@ -47,7 +48,7 @@ pub(super) async fn part(
 ) -> Result<Option<String>, ApiError> {
     let stage = match app.loaded()?.stores.interactions().filter(|_| asked.on.interactions) {
         None => None,
-        Some(_) => Some(of_stage(app, asked, place).await?),
+        Some(_) => Some(in_span("interactions", of_stage(app, asked, place)).await?),
     };
     let (part, stage) = stage.unzip();
     stages::count(&app.metrics, asked.way.endpoint, "interactions", stage.as_slice());

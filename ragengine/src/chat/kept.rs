@@ -90,16 +90,10 @@ impl Kept {
         passages: &[ChatPassage],
         cache_keys: Option<&Keys>,
     ) -> Result<Option<Self>, ApiError> {
-        let stores = &app.loaded()?.stores;
         let id = Uuid::new_v4().to_string();
         let about = About { vector: || vectors.mean(), node_ids: node_ids(passages), cache_keys };
         let recording = record(app, asked, &id, about)?;
-        let is_kept = asked.keeps_interaction && !passages.is_empty() && asked.turn.user_prompt.len() <= MAX_TEXT_BYTES;
-        let interaction = stores.interactions().filter(|_| is_kept).map(|store| Unanswered {
-            store: Arc::clone(store),
-            interaction: interaction(&id, app, asked, vectors, passages),
-            is_whole: false,
-        });
+        let interaction = interaction(app, asked, &id, (|| vectors.mean(), chunk_references(passages)))?;
         let answer_id = recording.is_some().then_some(id);
         let is_in_session = asked.way.conversation.as_ref().is_some_and(|conversation| conversation.place.is_some());
         let is_empty = recording.is_none() && interaction.is_none() && !is_in_session;
@@ -116,10 +110,11 @@ impl Kept {
         let vector = || entry.vector.clone();
         let about = About { vector, node_ids: entry.node_ids.clone(), cache_keys: Some(keys) };
         let recording = record(app, asked, &id, about)?;
+        let interaction = interaction(app, asked, &id, (vector, entry.chunk_references.clone()))?;
         let is_in_session = asked.way.conversation.as_ref().is_some_and(|conversation| conversation.place.is_some());
         let answer_id = recording.is_some().then_some(id);
-        let is_empty = recording.is_none() && !is_in_session;
-        Ok((!is_empty).then_some(Self { answer_id, turn: None, recording, interaction: None }))
+        let is_empty = recording.is_none() && interaction.is_none() && !is_in_session;
+        Ok((!is_empty).then_some(Self { answer_id, turn: None, recording, interaction }))
     }
 
     /// Begins the turn of a conversation with these passages, which are a JSON list. The last step before the language
@@ -229,7 +224,8 @@ pub(super) fn node_ids(passages: &[ChatPassage]) -> Vec<String> {
     members.take(MAX_VOTED_CHUNKS).map(|member| member.node_id.clone()).collect()
 }
 
-fn interaction(id: &str, app: &App, asked: &Asked, vectors: &Windows, passages: &[ChatPassage]) -> Interaction {
+/// The chunks in the prompt, as interactions refer to them.
+pub(super) fn chunk_references(passages: &[ChatPassage]) -> Vec<String> {
     let references = |passage: &ChatPassage| -> Vec<String> {
         let doc_id = &passage.chunk.doc_id;
         let members = passage.members.iter();
@@ -237,21 +233,39 @@ fn interaction(id: &str, app: &App, asked: &Asked, vectors: &Windows, passages: 
             .map(|member| ChunkReference { node_id: &member.node_id, ordinal: member.ordinal, doc_id }.text())
             .collect()
     };
+    passages.iter().flat_map(references).collect()
+}
+
+/// The interaction of a question with this vector and these chunks in its prompt. None if it is not kept.
+fn interaction(
+    app: &App,
+    asked: &Asked,
+    id: &str,
+    (vector, chunk_references): (impl FnOnce() -> Vec<f32>, Vec<String>),
+) -> Result<Option<Unanswered>, ApiError> {
+    let is_short = asked.turn.user_prompt.len() <= MAX_TEXT_BYTES;
+    let is_kept = asked.keeps_interaction && !chunk_references.is_empty() && is_short;
+    let store = app.loaded()?.stores.interactions().filter(|_| is_kept);
     let model = asked.served.name.as_deref().unwrap_or("unknown");
     let category = asked.request.stages.task_category.as_deref().unwrap_or(DEFAULT_CATEGORY);
-    Interaction {
-        owner: asked.owner.clone(),
-        id: id.to_owned(),
-        index_name: asked.index.name().to_owned(),
-        fingerprint: asked.index.record().embedding_fingerprint.clone(),
-        vector: vectors.mean(),
-        user_input: asked.turn.user_prompt.clone(),
-        ai_response: String::new(),
-        ai_provider: provider(model, &app.settings.interactions.provider_name),
-        task_category: category.to_owned(),
-        node_ids: passages.iter().flat_map(references).collect(),
-        created_at_ms: Timestamp::now().as_millisecond(),
-    }
+    let interaction = |store: &Arc<KeptInteractions>| Unanswered {
+        store: Arc::clone(store),
+        is_whole: false,
+        interaction: Interaction {
+            owner: asked.owner.clone(),
+            id: id.to_owned(),
+            index_name: asked.index.name().to_owned(),
+            fingerprint: asked.index.record().embedding_fingerprint.clone(),
+            vector: vector(),
+            user_input: asked.turn.user_prompt.clone(),
+            ai_response: String::new(),
+            ai_provider: provider(model, &app.settings.interactions.provider_name),
+            task_category: category.to_owned(),
+            node_ids: chunk_references,
+            created_at_ms: Timestamp::now().as_millisecond(),
+        },
+    };
+    Ok(store.map(interaction))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use ragengine_pipeline::ranking::answerable::Evidence;
 use ragengine_pipeline::ranking::bands::Band;
 use ragengine_pipeline::request::Request;
 use ragengine_pipeline::stream::Usage;
+use ragengine_traces::{Span, passed as traced};
 use tracing::warn;
 
 use crate::access::Caller;
@@ -20,6 +21,7 @@ use crate::report::{ChatReport, Path, Selected, Stage};
 use crate::retrieval::stages::Endpoint;
 use crate::telemetry::chat::{self, ChatOutcome};
 use crate::telemetry::metrics::{Counted, Metrics};
+use crate::telemetry::traces;
 
 /// The report of a running chat, which also updates the metrics. If it is dropped before its end, the chat is reported
 /// as left by the client.
@@ -29,6 +31,9 @@ pub struct Ongoing {
     metrics: Arc<Metrics>,
     started: Instant,
     stage_started: Instant,
+    /// The span of the request, and that of the answer by the language model.
+    request_span: Span,
+    answer_span: Span,
     /// `None` after the end.
     in_flight: Option<Counted>,
 }
@@ -40,6 +45,8 @@ impl Ongoing {
         let request_id = request_id.to_str().unwrap_or_default().to_owned();
         Self {
             report: Box::new(ChatReport { request_id, endpoint: endpoint.label(), ..ChatReport::default() }),
+            request_span: Span::current(),
+            answer_span: Span::default(),
             in_flight: Some(metrics.chat.begins()),
             metrics: Arc::clone(metrics),
             started: now,
@@ -52,6 +59,11 @@ impl Ongoing {
     pub fn was_read(&mut self, request: &Request, is_known: impl Fn(&str) -> bool) {
         self.report.model = request.model.as_ref().filter(|model| is_known(model) || texts::are_logged()).cloned();
         self.report.is_stream = request.stream;
+    }
+
+    /// Records that the language model is asked, in this span.
+    pub fn asks_in(&mut self, span: Span) {
+        self.answer_span = span;
     }
 
     /// When the chat began.
@@ -142,7 +154,12 @@ impl Ongoing {
     /// Records the duration of a stage, including waiting.
     pub fn stage_ends(&mut self, stage: Stage) {
         let now = Instant::now();
-        self.metrics.chat.stage(stage, now - self.stage_started);
+        let took = now - self.stage_started;
+        self.metrics.chat.stage(stage, took);
+        // The other stages have spans where their work is.
+        if matches!(stage, Stage::Plan | Stage::Select) {
+            traced(stage.label(), "done", took);
+        }
         self.stage_started = now;
     }
 
@@ -197,6 +214,7 @@ impl Ongoing {
     fn end(&mut self, outcome: &ChatOutcome<'_>) {
         if let Some(in_flight) = self.in_flight.take() {
             drop(in_flight);
+            traces::ended(&self.report, outcome, &self.request_span, &self.answer_span);
             chat::ended(&self.metrics, &self.report, outcome, self.started.elapsed());
         }
     }

@@ -1,9 +1,10 @@
 //! The question of a chat: whether an index is used, which language model answers, and the token budget.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use ragengine_embedding::Embedding;
+use ragengine_guardrails::Policy;
 use ragengine_index::Index;
 use ragengine_pipeline::budget::{Budget, BudgetInput, Limit, Shares, budget, shares};
 use ragengine_pipeline::plan::{Plan, Turn, plan as decide};
@@ -12,13 +13,14 @@ use ragengine_settings::Settings;
 use serde_json::Value;
 
 use super::arrival::{Incoming, Way};
+use super::no_policy;
 use super::ongoing::Ongoing;
 use super::served::{self, Served};
 use crate::access::{Action, Caller};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::report::Stage;
-use crate::retrieval::stages::{self, Endpoint, StagesOn, ended};
+use crate::retrieval::stages::{self, Endpoint, StagesOn, explained};
 
 /// How a request is answered.
 pub(super) enum Planned {
@@ -68,6 +70,8 @@ pub(super) struct Asked {
     pub budget: Budget,
     /// The threshold for the distance of chunks.
     pub max_distance: f32,
+    /// The policy that the answer must hold. None if answers are not checked.
+    pub policy: Option<Arc<Policy>>,
 }
 
 /// Checks the request, and decides how it is answered.
@@ -157,6 +161,7 @@ pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> R
         ChatMode::Context => on.condense,
     };
     Ok(Arc::new(Asked {
+        policy: no_policy::policy(app)?,
         owner,
         way,
         on: StagesOn { condense, interactions: on.interactions && has_interactions, ..on },
@@ -233,7 +238,7 @@ impl Asked {
 
     /// Counts what the cache did.
     pub fn count_cache(&self, app: &App, outcome: Option<&str>) {
-        let stage = outcome.map(|outcome| ended("cache", outcome, Instant::now()));
+        let stage = outcome.map(|outcome| explained("cache", outcome, Duration::ZERO));
         stages::count(&app.metrics, self.way.endpoint, "cache", stage.as_slice());
     }
 

@@ -5,16 +5,19 @@ use std::time::{Duration, Instant};
 
 use ragengine_client::wire::ExplainedStage;
 use ragengine_errors::{Class, Fault as _, Logged, texts};
+use ragengine_guardrails::{Outcome, Policy};
 use ragengine_pipeline::conversation::Role;
 use ragengine_pipeline::follow_up::{
     MAX_MESSAGES, MAX_QUESTION_CHARS, Said, condense, is_follow_up, question_in, reformulate,
 };
 use ragengine_pipeline::request::Condensing;
 use ragengine_pipeline::side_prompt::SidePrompt;
+use ragengine_traces::in_span;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
 use super::question::Asked;
+use super::search::Embedded;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::language_model::{LlmError, SideTasks};
@@ -32,6 +35,8 @@ pub(super) struct Rewritten {
     pub condensed: Option<String>,
     /// What the stage did. None if it is off.
     pub stage: Option<ExplainedStage>,
+    /// The question, if it was embedded already.
+    pub embedded: Option<Embedded>,
 }
 
 /// Rewrites the question if the stage is on. If that fails, the question stays.
@@ -45,17 +50,20 @@ pub(super) async fn rewrite(
     on: StagesOn,
     side_tasks: &SideTasks,
 ) -> Result<Rewritten, ApiError> {
-    let is_on = on.condense != Condensing::Never || on.reformulate;
-    if !is_on || !side_tasks.are_possible() {
-        return Ok(Rewritten { question: None, condensed: None, stage: None });
+    if !on.rewrites() || !side_tasks.are_possible() {
+        return Ok(Rewritten::default());
     }
+    in_span("rewrite", rewritten(app, asked, on, side_tasks)).await
+}
+
+async fn rewritten(app: &App, asked: &Arc<Asked>, on: StagesOn, side_tasks: &SideTasks) -> Result<Rewritten, ApiError> {
     let started = Instant::now();
     let Some(task) = task(asked, on).await? else {
         let stage = Some(ended("rewrite", outcome(false), started));
-        return Ok(Rewritten { question: None, condensed: None, stage });
+        return Ok(Rewritten { stage, ..Rewritten::default() });
     };
     let original = &asked.turn.user_prompt;
-    let (reply, outcome) = match reply(app, side_tasks, &task).await {
+    let (reply, outcome) = match reply(app, side_tasks, &task, asked.policy.as_deref()).await {
         Ok(question) => {
             let has_changed = question != original.trim();
             if has_changed {
@@ -79,7 +87,7 @@ pub(super) async fn rewrite(
     let condensed = reply.clone().filter(|_| matches!(task, Task::Condense(_)));
     let question = reply.filter(|question| question != original.trim());
     let stage = ExplainedStage { question: question.clone(), ..ended("rewrite", outcome, started) };
-    Ok(Rewritten { question, condensed, stage: Some(stage) })
+    Ok(Rewritten { question, condensed, stage: Some(stage), embedded: None })
 }
 
 /// What the language model is asked for.
@@ -154,11 +162,21 @@ fn newest_messages(asked: &Asked) -> Vec<(Role, String)> {
 }
 
 /// The question in the reply of the language model.
-async fn reply(app: &App, side_tasks: &SideTasks, task: &Task) -> Result<String, RewriteError> {
+async fn reply(
+    app: &App,
+    side_tasks: &SideTasks,
+    task: &Task,
+    policy: Option<&Policy>,
+) -> Result<String, RewriteError> {
     let limit = app.stage_timeouts.rewrite;
     let asking = side_tasks.ask(app.settings.rewrite.model.as_deref(), task.prompt(), MAX_TOKENS);
     let reply = timeout(limit, asking).await.map_err(|_| RewriteError::Late(limit))??;
-    question_in(&reply).ok_or(RewriteError::Nonsense)
+    let question = question_in(&reply).ok_or(RewriteError::Nonsense)?;
+    // Replies show it.
+    match policy.is_none_or(|policy| policy.check(&question).outcome == Outcome::Passed) {
+        true => Ok(question),
+        false => Err(RewriteError::Forbidden),
+    }
 }
 
 /// Why a question was not rewritten.
@@ -173,6 +191,9 @@ enum RewriteError {
     /// The reply cannot be used.
     #[error("the reply of the language model has no question, or a long text")]
     Nonsense,
+    /// The policy for answers does not let it pass.
+    #[error("the question of the language model does not pass the guardrails")]
+    Forbidden,
 }
 
 impl RewriteError {
@@ -181,6 +202,7 @@ impl RewriteError {
             Self::LanguageModel(error) => error.kind(),
             Self::Late(_) => "timeout",
             Self::Nonsense => "nonsense",
+            Self::Forbidden => "guardrails",
         }
     }
 
@@ -188,7 +210,7 @@ impl RewriteError {
         match self {
             Self::Late(_) => "timeout",
             Self::LanguageModel(error) if error.class() == Class::Late => "timeout",
-            Self::LanguageModel(_) | Self::Nonsense => "failed",
+            Self::LanguageModel(_) | Self::Nonsense | Self::Forbidden => "failed",
         }
     }
 }
@@ -197,7 +219,7 @@ impl Logged for RewriteError {
     fn own_words(&self) -> Option<String> {
         match self {
             Self::LanguageModel(error) => error.own_words(),
-            Self::Late(_) | Self::Nonsense => Some(self.to_string()),
+            Self::Late(_) | Self::Nonsense | Self::Forbidden => Some(self.to_string()),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::language_model::SideTasks;
 use crate::report::Stage;
-use crate::retrieval::preparation::prepare;
+use crate::retrieval::preparation::{PreparedQuery, prepare};
 use crate::retrieval::question::{self, Asker};
 use crate::retrieval::stages::{self, Endpoint};
 use crate::retrieval::{self, Search, Verdict};
@@ -34,6 +34,25 @@ pub(super) struct Found {
     pub condensed_question: Option<String>,
 }
 
+/// A question that is ready for the search.
+pub(super) struct Embedded {
+    prepared: PreparedQuery,
+    vectors: Windows,
+}
+
+impl Embedded {
+    /// Prepares a question and embeds it.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError`] when the question is too long, or the model fails.
+    pub async fn of(app: &App, asked: &Asked, question: &str) -> Result<Self, ApiError> {
+        let prepared = prepare(app, asked.way.endpoint, question, &asked.request.stages).await?;
+        let vectors = question::embed(app, &asked.embedding, &prepared.text, Asker::Chat).await?;
+        Ok(Self { prepared, vectors })
+    }
+}
+
 /// Finds the chunks that may answer the question.
 ///
 /// # Errors
@@ -48,15 +67,17 @@ pub(super) async fn search(
 ) -> Result<Found, ApiError> {
     let (endpoint, request) = (asked.way.endpoint, &asked.request);
     let on = asked.on;
-    let Rewritten { question, condensed, stage } = rewritten;
+    let Rewritten { question, condensed, stage, embedded } = rewritten;
     stages::count(&app.metrics, endpoint, "rewrite", stage.as_slice());
     if stage.is_some() {
         report.stage_ends(Stage::Rewrite);
     }
     let question = question.as_ref().unwrap_or(&asked.turn.user_prompt);
-    let prepared = prepare(app, endpoint, question, &request.stages).await?;
+    let Embedded { prepared, vectors } = match embedded {
+        Some(embedded) => embedded,
+        None => Embedded::of(app, asked, question).await?,
+    };
     let mut stages: Vec<ExplainedStage> = stage.into_iter().chain(prepared.stages).collect();
-    let vectors = question::embed(app, &asked.embedding, &prepared.text, Asker::Chat).await?;
     report.was_embedded(vectors.count());
     report.stage_ends(Stage::Embed);
     let search = Search {

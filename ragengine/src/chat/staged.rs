@@ -3,15 +3,14 @@
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use ragengine_pipeline::stream::{Change, Chunk, Delta, Piece, Rewriting, Said, Verdict, Writer};
+use ragengine_pipeline::stream::{
+    Change, Chunk, Delta, MAX_CHOICES, Piece, Rewriting, Said, Unchecked, Verdict, Writer,
+};
 
 use super::answer_stages::{AnswerEnd, AnswerStages, ChoiceStages};
 use super::closing::{Closed, Closing};
 use super::hearing::Hearing;
 use crate::language_model::{EventStream, LlmError};
-
-/// The most choices of an answer, as OpenAI has it. Others have no text.
-const MAX_CHOICES: usize = 128;
 
 /// A completion whose text passes stages. One from an index has a single choice.
 pub(super) struct Staged {
@@ -49,19 +48,21 @@ impl Choices {
     fn pass(&mut self, delta: &Delta, hearing: &mut Hearing) -> Change {
         let Some(stages) = self.of(delta.choice) else { return Change::default() };
         let Some(open) = stages else { return Change::default() };
+        let mut keeps_calls = open.permit_calls(&delta.tool_calls);
         let mut text = open.push(&delta.text);
         let mut finish_reason = None;
         if delta.finish_reason.is_some() {
             let (rest, end) = stages.take().unwrap_or_default().finish();
             text.push_str(&rest);
             finish_reason = end.finish_reason();
+            keeps_calls &= !end.is_blocked();
             self.end(delta.choice, end);
         }
         if delta.choice == 0 {
             self.first.1.push_str(&text);
             hearing.hear_text(&text, finish_reason.or(delta.finish_reason.as_deref()));
         }
-        Change { text, finish_reason }
+        Change { text, finish_reason, keeps_calls }
     }
 
     fn of(&mut self, choice: u64) -> Option<&mut Option<ChoiceStages>> {
@@ -145,8 +146,10 @@ impl Staged {
         }
         match self.events.next().await? {
             Ok(piece) => {
-                let chunks = piece.chunks.into_iter().flat_map(|chunk| self.pass(chunk, hearing)).collect();
-                Some(Ok(self.write(chunks)))
+                let passed = piece.chunks.into_iter().map(|chunk| self.pass(chunk, hearing));
+                let chunks: Result<Vec<_>, _> = passed.collect();
+                let chunks = chunks.map_err(|error| LlmError::Nonsense(error.to_string()));
+                Some(chunks.map(|chunks| self.write(chunks.concat())))
             }
             Err(error) => Some(Err(error)),
         }
@@ -157,23 +160,23 @@ impl Staged {
     }
 
     /// The events that can be sent now instead of this one.
-    fn pass(&mut self, chunk: Chunk, hearing: &mut Hearing) -> Vec<Chunk> {
+    fn pass(&mut self, chunk: Chunk, hearing: &mut Hearing) -> Result<Vec<Chunk>, Unchecked> {
         if self.is_cut {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let is_open = matches!(self.state, State::Open(_));
-        if is_open && chunk.said == Said::Done {
-            let rests = self.choices.finish();
-            let parts = rests.iter().filter(|(_, rest)| !rest.is_empty());
-            let parts = parts.map(|(choice, rest)| self.rewriting.part(*choice, rest)).collect();
-            rests.iter().filter(|(choice, _)| *choice == 0).for_each(|(_, rest)| hearing.hear_text(rest, None));
-            self.close(vec![chunk], hearing);
-            return parts;
-        }
         let choices = &mut self.choices;
         // A choice that has ended has no more text.
-        let mut events = self.rewriting.rewrite(chunk, |delta| choices.pass(delta, hearing));
-        if is_open && self.choices.are_blocked() {
+        let mut events = self.rewriting.rewrite(chunk, |delta| choices.pass(delta, hearing))?;
+        let is_done = events.last().is_some_and(|last| last.said == Said::Done);
+        if is_open && is_done {
+            let done = events.pop().into_iter().collect();
+            let rests = self.choices.finish();
+            let parts = rests.iter().filter(|(_, rest)| !rest.is_empty());
+            events.extend(parts.map(|(choice, rest)| self.rewriting.part(*choice, rest)));
+            rests.iter().filter(|(choice, _)| *choice == 0).for_each(|(_, rest)| hearing.hear_text(rest, None));
+            self.close(done, hearing);
+        } else if is_open && self.choices.are_blocked() {
             let last = self.rewriting.end(0, "content_filter");
             self.choices.finish();
             self.is_cut = true;
@@ -184,7 +187,7 @@ impl Staged {
         } else if let State::Closing(_, waiting) = &mut self.state {
             waiting.append(&mut events);
         }
-        events
+        Ok(events)
     }
 
     fn close(&mut self, waiting: Vec<Chunk>, hearing: &mut Hearing) {

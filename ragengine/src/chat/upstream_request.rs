@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use ragengine_client::wire::SourceNode;
 use ragengine_embedding::Windows;
-use ragengine_guardrails::Policy;
 use ragengine_pipeline::answer::CitationRules;
 use ragengine_pipeline::chat_body::BodyChanges;
 use ragengine_pipeline::request::Request;
+use ragengine_traces::Span;
 use serde::Serialize;
 
 use super::answer_stages::{AnswerStages, Citable};
@@ -18,8 +18,8 @@ use super::citations::{citation, source};
 use super::closing::{CITATIONS, Closing, Keeping};
 use super::context::Context;
 use super::conversed::HISTORY_UNAVAILABLE;
-use super::kept::{Kept, node_ids};
-use super::no_policy::NoPolicy;
+use super::kept::{Kept, chunk_references, node_ids};
+use super::no_policy::policy;
 use super::ongoing::Ongoing;
 use super::passage::ChatPassage;
 use super::question::Asked;
@@ -65,6 +65,14 @@ pub(super) enum Asking {
 }
 
 impl UpstreamRequest {
+    /// Begins the span of the answer by the language model.
+    pub fn span(&self) -> Span {
+        match &self.asking {
+            Asking::Model(question) => self.model.span(question),
+            Asking::Nobody(_) => Span::default(),
+        }
+    }
+
     /// Whether another server computes the answer.
     pub fn is_for_endpoint(&self) -> bool {
         self.model.is_endpoint() && matches!(self.asking, Asking::Model(_))
@@ -96,7 +104,7 @@ pub(super) async fn pass_through(
             BodyChanges { default_model: model_of(upstream, request.model.as_deref()).await, ..BodyChanges::default() };
         Question::changed(&request, changes, origin).await?
     };
-    let passing = match guardrails(app)? {
+    let passing = match policy(app)? {
         None if request.explain => Passing::AsItComes(vec![("explanation", json_text(&report.explanation())?)]),
         None => Passing::AsItComes(Fields::new()),
         guardrails => Passing::Completion(Box::new(Closing {
@@ -150,7 +158,7 @@ pub(super) struct Known {
 /// When the server is not ready, or there is no valid policy for answers.
 pub(super) fn known(
     app: &App,
-    asked: &Asked,
+    (asked, caller): (&Asked, &Caller),
     Known { entry, keys, condensed_question }: Known,
     report: &mut Ongoing,
 ) -> Result<UpstreamRequest, ApiError> {
@@ -170,10 +178,10 @@ pub(super) fn known(
     }
     let closing = Box::new(Closing {
         question: (endpoint == Endpoint::Chat).then(|| asked.turn.user_prompt.clone()),
+        event: PendingEvent::new(app, caller, asked, report.started(), entry.node_ids.len()),
         // The answer has passed its stages, under the policy that still holds.
         ..Closing::new(app, asked, report, fields)
     });
-    guardrails(app)?;
     let asking = Asking::Nobody(entry.answer.clone());
     Ok(UpstreamRequest { kept, ..to_ask(app, asking, Passing::Conversation(closing), &asked.request) })
 }
@@ -266,7 +274,9 @@ pub(super) async fn answer(
     let is_model_asked = matches!(asking, Asking::Model(_));
     let keeping = ticket.map(|ticket| {
         let min_similarity = app.settings.cache.min_similarity;
-        let is_from_documents = is_model_asked && has_context && asked.has_no_history();
+        // The next answer may be better than one for which a stage failed.
+        let is_whole = !report.stages.iter().any(|stage| matches!(stage.outcome.as_str(), "failed" | "timeout"));
+        let is_from_documents = is_model_asked && has_context && asked.has_no_history() && is_whole;
         let similarity = report.best_similarity().filter(|best| is_from_documents && *best >= min_similarity);
         let of_fields = |name: &str| fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value.clone());
         let entry = Entry {
@@ -274,6 +284,7 @@ pub(super) async fn answer(
             sources: kept_sources.clone().unwrap_or_else(|| "[]".to_owned()),
             citations: of_fields(CITATIONS),
             node_ids: node_ids(&passages),
+            chunk_references: chunk_references(&passages),
             vector,
         };
         Box::new(Keeping { ticket: *ticket, similarity, entry })
@@ -310,7 +321,7 @@ fn stages_of(
                 insufficient_phrases: app.settings.citations.insufficient_phrases.clone(),
             },
         }),
-        guardrails: guardrails(app)?.filter(|_| !is_own),
+        guardrails: asked.policy.clone().filter(|_| !is_own),
     };
     let are_on = [
         ("postprocess", on.postprocess),
@@ -323,12 +334,6 @@ fn stages_of(
         }
     }
     Ok(on)
-}
-
-/// The policy that answers must hold. None if answers are not checked.
-fn guardrails(app: &App) -> Result<Option<Arc<Policy>>, ApiError> {
-    let current = app.guardrails.as_ref().map(|file| file.current()).transpose();
-    current.map_err(|problem| NoPolicy(problem).into())
 }
 
 fn to_ask(app: &App, asking: Asking, passing: Passing, request: &Request) -> UpstreamRequest {

@@ -12,7 +12,7 @@ use tracing::{info, warn};
 
 use super::settings;
 use crate::app::{App, start};
-use crate::server::{Bounds, raise_open_files};
+use crate::server::{Bounds, Listener, Tls, raise_open_files};
 use crate::telemetry::logging;
 use crate::{router, server};
 
@@ -39,9 +39,12 @@ pub fn run(config: Option<&Path>) -> anyhow::Result<()> {
 async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
     let (address, admin_address) = (settings.listen, settings.admin_listen);
     let bounds = Bounds::of(&settings.limits).within_open_files(raise_open_files());
+    let tls = Tls::open(&settings.tls)?;
     let app = App::new(settings)?;
+    tls.iter().for_each(|tls| drop(tokio::spawn(Arc::clone(tls).watch())));
     let listener = bind(address, "listen (or LISTEN)").await?;
-    info!(address = %listener.local_addr()?, version = env!("CARGO_PKG_VERSION"), "listening");
+    info!(address = %listener.local_addr()?, version = env!("CARGO_PKG_VERSION"), is_encrypted = tls.is_some(), "listening");
+    let listener = Listener { tcp: listener, tls };
     let admin = serve_admin(&app, admin_address).await?;
     warn_of_open_writes(&app);
     handle_file_size_signal()?;

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use ragengine_client::Client;
 use ragengine_client::wire::{self, SourceOwner};
 use ragengine_parsers::{Parser, worker};
@@ -92,7 +92,10 @@ fn read(path: &Path) -> anyhow::Result<SyncTask> {
 
 async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
     // The proxies in the environment are for sources outside the cluster.
-    let client = Client::direct(&task.server)?;
+    let client = match authorities(&task.server_ca_files)? {
+        Some(pem) => Client::direct_trusting(&task.server, &pem)?,
+        None => Client::direct(&task.server)?,
+    };
     let client = match &task.write_token {
         Some(reference) => client.with_token(secrets::read(reference)?.expose())?,
         None => client,
@@ -108,6 +111,21 @@ async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
     let command = worker::WorkerCommand { program, arguments: vec!["parse-worker".into()] };
     let parser = Parser::new(command, ragengine_parsers::Limits::default());
     Ok(Tools { client, access, parser })
+}
+
+/// The content of the first of these files that exists and is not empty: some issuers write an empty `ca.crt`. `None` if
+/// the task names no file.
+fn authorities(files: &[PathBuf]) -> anyhow::Result<Option<Vec<u8>>> {
+    for file in files {
+        match fs::read(file) {
+            Ok(pem) if pem.trim_ascii().is_empty() => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            read => return Ok(Some(read.with_context(|| format!("cannot read {}", file.display()))?)),
+        }
+    }
+    let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+    ensure!(files.is_empty(), "serverCaFiles: none of these files has a certificate: {}", names.join(", "));
+    Ok(None)
 }
 
 /// Whether documents are fetched over the network.
@@ -160,6 +178,21 @@ mod tests {
     use ragengine_sync::SyncError;
 
     use super::*;
+
+    #[test]
+    fn the_first_file_of_authorities_that_exists_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let [authority, certificate] = ["ca.crt", "tls.crt"].map(|name| folder.path().join(name));
+        let files = [authority.clone(), certificate.clone()];
+        assert_eq!(authorities(&[]).unwrap(), None);
+        let error = authorities(&files).unwrap_err().to_string();
+        assert!(error.contains("serverCaFiles") && error.contains("ca.crt") && error.contains("tls.crt"), "{error}");
+        fs::write(&certificate, "server").unwrap();
+        fs::write(&authority, "\n").unwrap();
+        assert_eq!(authorities(&files).unwrap().as_deref(), Some("server".as_bytes()));
+        fs::write(&authority, "authority").unwrap();
+        assert_eq!(authorities(&files).unwrap().as_deref(), Some("authority".as_bytes()));
+    }
 
     #[test]
     fn a_report_is_printed_line_by_line() {

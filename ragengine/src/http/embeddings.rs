@@ -15,6 +15,7 @@ use self::input::Input;
 use super::{extract, reply};
 use crate::access::{Action, Caller, may};
 use crate::app::App;
+use crate::embedding::in_embedding_span;
 use crate::error::{ApiError, OpenAiError};
 use ragengine_compute::{self as compute, Waiter};
 use ragengine_index::IndexError;
@@ -95,7 +96,7 @@ pub async fn embeddings(
         Ok::<_, ApiError>((texts, tokens))
     };
     let (texts, tokens) = compute::run_on_thread(count).await?;
-    let vectors = embedding.embed_passages(texts).await?;
+    let vectors = in_embedding_span(embedding, async { Ok(embedding.embed_passages(texts).await?) }).await?;
     let encoding = request.encoding_format.unwrap_or(Encoding::Float);
     let model = embedding.model_id().to_owned();
     let about_bytes = vectors.iter().map(|vector| vector.len() * encoding.bytes_per_value()).sum();

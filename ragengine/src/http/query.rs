@@ -1,5 +1,6 @@
 //! `POST /query`, `GET /chat/history/{session_id}` and `POST /chat/clear`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -7,13 +8,13 @@ use axum::response::{IntoResponse as _, Response};
 use axum::{Extension, Json};
 use ragengine_client::wire::{ChatHistory, ClearChat, ClearedChat, ErrorDetail, QueryReply, QueryRequest};
 use ragengine_stores::Turn;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::chat_reply::{arrive, respond};
 use super::extract::{self, JsonBody, PathParameters};
 use super::reply;
-use crate::access::{Action, Caller, may};
+use crate::access::{Action, Caller, may, sees};
 use crate::app::App;
 use crate::converse::{self, Question, SessionId};
 use crate::error::{ApiError, PlainError};
@@ -92,7 +93,9 @@ pub async fn history(
     let turns = converse::shown(&app, &caller, &id).await?;
     let bytes = turns.iter().map(|turn| turn.question.len() + turn.answer.len() + turn.sources.len()).sum();
     let write = move |_: &_| {
-        let messages = turns.iter().flat_map(messages).collect();
+        // The caller may have lost the right to read an index since.
+        let sees = |index: &str| sees(&caller, index);
+        let messages = turns.iter().flat_map(|turn| messages(turn, sees)).collect();
         reply::written(&WrittenHistory { session_id: id, messages }, ABOUT_BYTES)
     };
     Ok(reply::of_bytes(ragengine_compute::run(bytes, write).await?))
@@ -130,19 +133,30 @@ struct WrittenMessage<'a> {
     role: &'static str,
     content: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sources: Option<&'a RawValue>,
+    sources: Option<Vec<&'a RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     answer_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     complete: Option<bool>,
 }
 
-fn messages(turn: &Turn) -> [WrittenMessage<'_>; 2] {
+/// The index of a source.
+#[derive(Deserialize)]
+struct OfIndex<'a> {
+    #[serde(borrow)]
+    index_name: Cow<'a, str>,
+}
+
+/// The question and the answer of a turn, with the sources of the indexes that the caller `sees`.
+fn messages(turn: &Turn, sees: impl Fn(&str) -> bool) -> [WrittenMessage<'_>; 2] {
+    let is_seen =
+        |source: &&RawValue| serde_json::from_str(source.get()).is_ok_and(|OfIndex { index_name }| sees(&index_name));
+    let sources: Option<Vec<&RawValue>> = serde_json::from_str(&turn.sources).ok();
     let question = WrittenMessage { role: "user", content: &turn.question, ..WrittenMessage::default() };
     let answer = WrittenMessage {
         role: "assistant",
         content: &turn.answer,
-        sources: serde_json::from_str(&turn.sources).ok(),
+        sources: sources.map(|sources| sources.into_iter().filter(is_seen).collect()),
         answer_id: turn.answer_id.as_deref(),
         complete: (!turn.complete).then_some(false),
     };
@@ -168,7 +182,7 @@ mod tests {
             complete: true,
             ..Turn::default()
         };
-        let written = json!(messages(&turn));
+        let written = json!(messages(&turn, |index| index == "i"));
         let read: Vec<HistoryMessage> = serde_json::from_value(written).unwrap();
         let source = QuerySource {
             number: 1,
@@ -191,7 +205,8 @@ mod tests {
             complete: None,
         };
         assert_eq!(read[1], answer);
+        assert_eq!(json!(messages(&turn, |_| false)[1])["sources"], json!([]));
         let cut = Turn { complete: false, sources: "[]".into(), ..Turn::default() };
-        assert_eq!(json!(messages(&cut)[1])["complete"], json!(false));
+        assert_eq!(json!(messages(&cut, |_| true)[1])["complete"], json!(false));
     }
 }

@@ -4,10 +4,12 @@ use axum::http::HeaderValue;
 use bytes::Bytes;
 use ragengine_pipeline::chat_body::BodyChanges;
 use ragengine_pipeline::request::Request;
+use ragengine_traces::Span;
 use serde_json::{Map, Value, json};
 
 use super::LlmError;
 use super::extractive::Quotable;
+use super::span::Facts;
 use crate::admission::Held;
 
 /// The request that a question belongs to.
@@ -22,6 +24,7 @@ pub struct Origin {
 pub struct Question {
     pub(super) origin: Option<Origin>,
     pub(super) content: Content,
+    pub(super) facts: Facts,
 }
 
 /// A question in the form that its language model accepts.
@@ -49,7 +52,9 @@ impl Question {
         if let Some(model) = model {
             body.insert("model".to_owned(), model.into());
         }
-        Self { origin: None, content: Content::Chat(Chat::Own(body)) }
+        let facts =
+            Facts { model: model.map(str::to_owned), max_tokens: body.get("max_tokens").and_then(Value::as_u64) };
+        Self { origin: None, content: Content::Chat(Chat::Own(body)), facts }
     }
 
     /// A caller's request with changes. The caller's original bytes are sent if nothing is changed.
@@ -58,26 +63,39 @@ impl Question {
     ///
     /// [`LlmError::ShuttingDown`].
     pub async fn changed(request: &Arc<Request>, changes: BodyChanges, origin: Origin) -> Result<Self, LlmError> {
+        let facts = facts(request, &changes);
         let bytes = request.body.bytes().len() + changes.about_bytes();
         let request = Arc::clone(request);
         let write = move |_: &_| Ok::<_, LlmError>(Bytes::from(request.body.forwardable(&changes)));
         let body = ragengine_compute::run(bytes, write).await?;
-        Ok(Self { origin: Some(origin), content: Content::Chat(Chat::Sent(body)) })
+        Ok(Self { origin: Some(origin), content: Content::Chat(Chat::Sent(body)), facts })
     }
 
     /// A caller's request, byte for byte.
     pub fn as_sent(request: &Request, origin: Origin) -> Self {
-        Self { origin: Some(origin), content: Content::Chat(Chat::Sent(request.body.bytes().clone())) }
+        let content = Content::Chat(Chat::Sent(request.body.bytes().clone()));
+        Self { origin: Some(origin), content, facts: facts(request, &BodyChanges::default()) }
     }
 
     /// Passages that the built-in model quotes.
     pub fn quoting(quotable: Quotable) -> Self {
-        Self { origin: None, content: Content::Quotable(Box::new(quotable)) }
+        Self { origin: None, content: Content::Quotable(Box::new(quotable)), facts: Facts::default() }
     }
 
     /// Links the question to a request, whose id is sent to the endpoint.
     pub fn asked_by(self, origin: Origin) -> Self {
         Self { origin: Some(origin), ..self }
+    }
+}
+
+/// What a trace says about a request. Nothing without a trace.
+fn facts(request: &Request, changes: &BodyChanges) -> Facts {
+    if !Span::is_recorded() {
+        return Facts::default();
+    }
+    Facts {
+        model: request.model.clone().or_else(|| changes.default_model.clone()),
+        max_tokens: changes.max_tokens.or(request.max_tokens),
     }
 }
 

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use axum::http::HeaderValue;
+use ragengine_errors::Fault as _;
 use ragengine_pipeline::side_prompt::SidePrompt;
 use serde_json::{Map, Value, json};
 
+use super::span::add_usage;
 use super::{LanguageModel, LlmError, Origin, Question};
 
 /// Gives tasks to the language model. Each waits for its turn like a chat and gives the turn back with its reply. The
@@ -51,6 +53,13 @@ impl SideTasks {
         let model = model.or(self.answer_model.as_deref());
         let origin = Origin { request_id: self.request_id.clone(), room: None };
         let question = Question::of(model, prompt.messages(), parameters).asked_by(origin);
-        Ok(self.language_model.complete(question).await?.text())
+        let span = self.language_model.span(&question);
+        let answer = span.follow(self.language_model.complete(question)).await;
+        match &answer {
+            Ok(answer) => answer.said.usage.iter().for_each(|usage| add_usage(&span, *usage)),
+            Err(error) => span.failed(error.kind()),
+        }
+        span.end();
+        Ok(answer?.text())
     }
 }

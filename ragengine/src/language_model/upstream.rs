@@ -17,6 +17,7 @@ use models::Listing;
 use ragengine_embedding::Secret;
 use ragengine_settings::InferenceService;
 use ragengine_tokenizer::{Tokenizer, openai_window};
+use ragengine_traces::Span;
 use reply::unreachable;
 pub use reply::{UpstreamReply, without_key};
 use tokio::sync::Notify;
@@ -187,6 +188,7 @@ impl Upstream {
         if let Some(request_id) = request_id {
             headers.insert(REQUEST_ID, request_id.clone());
         }
+        Span::current().inject(&mut headers);
         let deadline = Instant::now() + answer_timeout;
         let response = match timeout_at(deadline, self.transport.post(headers, body)).await {
             Ok(Ok(response)) => response,
@@ -206,6 +208,12 @@ impl Upstream {
             status if status.is_success() => Ok(reply),
             _ => Err(reply.into_refusal().await),
         }
+    }
+
+    /// The host and the port of the endpoint.
+    pub fn host(&self) -> (String, Option<u16>) {
+        let url = &self.endpoint.addresses.chat;
+        (url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default())
     }
 
     /// The time limit for a whole answer, or for the time between two pieces of a stream.

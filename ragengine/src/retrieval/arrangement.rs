@@ -13,9 +13,10 @@ use ragengine_pipeline::ranking::diversity::{duplicates, mmr, score_of_rank};
 use ragengine_pipeline::ranking::recency::newest_first;
 use ragengine_pipeline::request::{Diversity, Reranking};
 use ragengine_settings::Retrieval;
+use ragengine_traces::in_span;
 
 use super::rerank::Reranked;
-use super::stages::{ended, outcome};
+use super::stages::{outcome, passed};
 use super::{Search, feedback};
 use crate::app::App;
 use crate::error::ApiError;
@@ -39,7 +40,7 @@ pub async fn arrange(
     let mut stages = Vec::new();
     let mut is_reranked = false;
     if search.on.feedback {
-        let (arranged, stage) = feedback::adjust(app, index, search, candidates).await?;
+        let (arranged, stage) = in_span("feedback", feedback::adjust(app, index, search, candidates)).await?;
         candidates = arranged;
         stages.push(stage);
     }
@@ -49,7 +50,7 @@ pub async fn arrange(
         stages.push(stage);
     }
     if search.on.rerank != Reranking::Never {
-        let reranked = app.reranker.rerank(app, search, candidates, has_context).await?;
+        let reranked = in_span("rerank", app.reranker.rerank(app, search, candidates, has_context)).await?;
         let Reranked { candidates: arranged, is_ordered, stage } = reranked;
         (candidates, is_reranked) = (arranged, is_ordered);
         stages.extend(stage);
@@ -68,7 +69,7 @@ fn by_recency(mut candidates: Candidates) -> Result<(Candidates, ExplainedStage)
     let order = order_by_recency(&candidates, &candidates.days()?);
     let has_changed = !order.is_sorted();
     candidates.reorder(&order);
-    Ok((candidates, ended("recency", outcome(has_changed), started)))
+    Ok((candidates, passed("recency", outcome(has_changed), started.elapsed())))
 }
 
 fn order_by_recency(candidates: &Candidates, days: &[Option<Date>]) -> Vec<usize> {
@@ -112,7 +113,7 @@ impl Diversifying {
                 }
             }
         }
-        Ok((candidates, ended("diversity", outcome(has_changed), started)))
+        Ok((candidates, passed("diversity", outcome(has_changed), started.elapsed())))
     }
 
     fn scores(self, candidates: &Candidates, count: usize) -> Vec<f32> {

@@ -11,7 +11,7 @@ use ragengine_pipeline::request::StageChoices;
 use ragengine_pipeline::words::Words;
 use ragengine_settings::Settings;
 
-use super::stages::{self, Endpoint, StagesOn, ended, outcome};
+use super::stages::{self, Endpoint, StagesOn, outcome, passed};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -93,14 +93,14 @@ fn prepared(rules: &QueryRules, query: String, on: StagesOn) -> PreparedQuery {
     // The words of a rule may be an acronym or its expansion, so the rule sees both.
     let expanded = if on.acronyms { expand(&rules.acronyms, &query) } else { None };
     if on.acronyms {
-        let stage = ended("acronyms", outcome(expanded.is_some()), started);
+        let stage = passed("acronyms", outcome(expanded.is_some()), started.elapsed());
         stages.push(ExplainedStage { question: expanded.clone(), ..stage });
     }
     let text = expanded.unwrap_or(query);
     let started = Instant::now();
     let rule = if on.filters { rule_for(&rules.filters, &text) } else { None };
     if on.filters {
-        stages.push(ExplainedStage { rule, ..ended("filters", outcome(rule.is_some()), started) });
+        stages.push(ExplainedStage { rule, ..passed("filters", outcome(rule.is_some()), started.elapsed()) });
     }
     PreparedQuery { text, rule, on, stages }
 }

@@ -6,6 +6,7 @@ use cut::surely_fits;
 use ragengine_embedding::MAX_BYTES_PER_QUERY_TOKEN;
 
 use crate::app::App;
+use crate::embedding::in_embedding_span;
 use crate::error::ApiError;
 use ragengine_compute::{self as compute, Waiter};
 use ragengine_embedding::{Embedding, Windows};
@@ -38,6 +39,10 @@ impl Asker {
 /// An error of class `Invalid` when the question has more than `retrieval.maxQuestionWindows` windows, and errors of
 /// the model.
 pub async fn embed(app: &App, embedding: &Embedding, text: &str, asker: Asker) -> Result<Windows, ApiError> {
+    in_embedding_span(embedding, embedded(app, embedding, text, asker)).await
+}
+
+async fn embedded(app: &App, embedding: &Embedding, text: &str, asker: Asker) -> Result<Windows, ApiError> {
     let max_tokens = embedding.max_query_tokens();
     if surely_fits(text, max_tokens)
         || (text.len() <= COUNTED_AT_ONCE_BYTES.min(max_tokens * MAX_BYTES_PER_QUERY_TOKEN)

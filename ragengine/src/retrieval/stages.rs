@@ -1,10 +1,11 @@
 //! The stages of the pipeline: which are on, and what each did.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ragengine_client::wire::ExplainedStage;
 use ragengine_pipeline::request::{Condensing, ContextFormat, Diversity, Reranking, RetrievalMode, StageChoices};
 use ragengine_settings::Settings;
+use ragengine_traces::Span;
 
 use crate::telemetry::metrics::Metrics;
 
@@ -186,6 +187,11 @@ pub struct StagesOn {
 }
 
 impl StagesOn {
+    /// Whether the language model may rewrite the question.
+    pub fn rewrites(self) -> bool {
+        self.condense != Condensing::Never || self.reformulate
+    }
+
     /// Whether chunks are found by their vectors only and nothing changes their order.
     pub fn is_plain(self) -> bool {
         self.retrieval == RetrievalMode::Dense
@@ -196,10 +202,28 @@ impl StagesOn {
     }
 }
 
-/// A stage that ended.
+/// A stage that ended. Its outcome becomes that of the current span.
 pub fn ended(stage: &str, outcome: &str, started: Instant) -> ExplainedStage {
-    let elapsed_ms = started.elapsed().as_secs_f64() * 1000.0;
-    ExplainedStage { stage: stage.to_owned(), outcome: outcome.to_owned(), elapsed_ms, ..ExplainedStage::default() }
+    if Span::is_recorded() {
+        Span::current().ended_with(outcome);
+    }
+    explained(stage, outcome, started.elapsed())
+}
+
+/// A stage without a span of its own that ended. It becomes a part of the current span.
+pub fn passed(stage: &'static str, outcome: &str, took: Duration) -> ExplainedStage {
+    ragengine_traces::passed(stage, outcome, took);
+    explained(stage, outcome, took)
+}
+
+/// What is told about a stage.
+pub fn explained(stage: &str, outcome: &str, took: Duration) -> ExplainedStage {
+    ExplainedStage {
+        stage: stage.to_owned(),
+        outcome: outcome.to_owned(),
+        elapsed_ms: took.as_secs_f64() * 1000.0,
+        ..ExplainedStage::default()
+    }
 }
 
 /// `done` or `unchanged`.

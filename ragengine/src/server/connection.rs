@@ -15,14 +15,16 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt as _;
 use tracing::debug;
 
 use super::connections::{Occupant, Place};
 use super::watched::{WatchedBody, WatchedStream};
-use super::{Bounds, PeerAddress};
+use super::{Bounds, PeerAddress, Tls};
 use crate::telemetry::metrics::Metrics;
 
 /// Timeout for the next request and its head. Longer than clients keep idle connections.
@@ -34,6 +36,8 @@ pub struct Service {
     pub router: Router,
     pub bounds: Bounds,
     pub metrics: Arc<Metrics>,
+    /// What encrypts the connections.
+    pub tls: Option<Arc<Tls>>,
 }
 
 /// How a connection ended.
@@ -44,6 +48,8 @@ enum End {
     Idle,
     /// No request arrived in time.
     NoRequest,
+    /// The TLS handshake failed.
+    Handshake(io::Error),
 }
 
 impl Service {
@@ -67,16 +73,37 @@ impl Service {
                     place.occupant().sent_no_request();
                     debug!("connection closed: no request arrived");
                 }
+                End::Handshake(error) => {
+                    place.occupant().failed_handshake();
+                    debug!(%error, "connection closed: the TLS handshake failed");
+                }
             }
         });
     }
 
     async fn run(self, stream: TcpStream, occupant: &Arc<Occupant>) -> End {
-        let first_head_timeout = self.bounds.first_head_timeout;
         let peer = stream.peer_addr().ok().map(|address| PeerAddress(address.ip()));
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.bounds.send_timeout));
-        let stream = WatchedStream { stream: Box::pin(stream), occupant: Arc::clone(occupant) };
+        let stream = Box::pin(stream);
+        let Some(tls) = self.tls.clone() else { return self.serve(stream, peer, occupant).await };
+        let encrypted = tokio::select! {
+            encrypted = timeout(self.bounds.first_head_timeout, tls.accept(stream)) => encrypted,
+            () = occupant.close_requested() => return End::Idle,
+        };
+        match encrypted {
+            Ok(Ok(stream)) => self.serve(stream, peer, occupant).await,
+            Ok(Err(error)) => End::Handshake(error),
+            Err(_) => End::NoRequest,
+        }
+    }
+
+    async fn serve<S>(self, stream: S, peer: Option<PeerAddress>, occupant: &Arc<Occupant>) -> End
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let first_head_timeout = self.bounds.first_head_timeout;
+        let stream = WatchedStream { stream, occupant: Arc::clone(occupant) };
         let (router, requests) = (self.router, Arc::clone(occupant));
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             let (running, ending) = requests.begin();

@@ -26,7 +26,8 @@ pub enum ChatOutcome<'a> {
 }
 
 impl<'a> ChatOutcome<'a> {
-    fn label(&self) -> &'static str {
+    /// The name for metric labels.
+    pub fn label(&self) -> &'static str {
         match self {
             Self::Answered => "ok",
             Self::Failed(error) if error.openai_status().is_client_error() => "refused",

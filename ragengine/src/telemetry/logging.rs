@@ -1,6 +1,7 @@
 //! The log, on standard error, one line per event.
 
 mod json;
+mod text;
 
 use std::io::{self, IsTerminal as _};
 use std::panic::PanicHookInfo;
@@ -8,6 +9,7 @@ use std::panic::PanicHookInfo;
 use json::JsonLines;
 use ragengine_errors::texts;
 use ragengine_settings::{Log, LogFormat};
+use text::TextLines;
 use tracing_subscriber::EnvFilter;
 
 /// Starts the log. `RUST_LOG` overrides the level of the settings.
@@ -26,7 +28,8 @@ pub fn start(log: &Log) -> Result<(), String> {
     // Otherwise a failed write (full disk, closed pipe) is reported on standard error as well, which panics.
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).log_internal_errors(false);
     let started = if is_readable {
-        builder.with_ansi(io::stderr().is_terminal()).with_target(false).try_init()
+        let has_colours = io::stderr().is_terminal();
+        builder.with_ansi(has_colours).event_format(TextLines::new(has_colours)).try_init()
     } else {
         builder.event_format(JsonLines).try_init()
     };

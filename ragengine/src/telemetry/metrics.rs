@@ -20,6 +20,7 @@ use ragengine_index::metrics::IndexMetrics;
 pub use ragengine_metrics::IndexLabel;
 use ragengine_metrics::{Builder, Built, markdown, metrics};
 use ragengine_stores::StoreMetrics;
+use ragengine_traces::TraceMetrics;
 
 /// Buckets of similarities of sentences.
 const SUPPORT: &[f64] = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
@@ -73,6 +74,8 @@ pub struct Metrics {
     pub index: Arc<IndexMetrics>,
     /// Stores.
     pub stores: Arc<StoreMetrics>,
+    /// Traces.
+    pub traces: TraceMetrics,
     server: Server,
     built: Built,
 }
@@ -97,6 +100,7 @@ impl Metrics {
             events: EventMetrics::new(&mut builder)?,
             index: IndexMetrics::new(&mut builder)?,
             stores: Arc::new(StoreMetrics::new(&mut builder)?),
+            traces: TraceMetrics::new(&mut builder)?,
             built: builder.finish(),
         })
     }

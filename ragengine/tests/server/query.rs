@@ -3,7 +3,7 @@
 mod cut_off;
 mod history;
 mod shapes;
-mod stores;
+pub(crate) mod stores;
 
 use axum::response::Response;
 use serde_json::{Value, json};

@@ -150,3 +150,52 @@ async fn a_follow_up_is_looked_up_by_its_standalone_question() {
     assert_eq!(history["messages"][3]["content"], "Answer 1 [1].");
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn those_who_wait_for_an_equal_question_take_no_turn_from_others() {
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let opening = Arc::clone(&gate);
+    let upstream = Upstream::scripted(move |body| {
+        let is_slow = body["messages"].to_string().contains("tax");
+        let gate = Arc::clone(&gate);
+        let answered = async move {
+            if is_slow {
+                gate.notified().await;
+            }
+            let mut reply = completion("So [1].");
+            reply["choices"][0]["finish_reason"] = json!("stop");
+            Ok::<_, std::convert::Infallible>(reply.to_string())
+        };
+        let body = axum::body::Body::from_stream(futures_util::stream::once(answered));
+        Response::builder().header("content-type", "application/json").body(body).unwrap()
+    })
+    .await;
+    let settings = format!(
+        "{{inferenceService: {{url: '{}'}}, retrieval: {{maxDistance: 1.1}}, cache: {{minSimilarity: 0.5}}, \
+         endpoints: {{chat: {{reformulate: false}}}}, limits: {{maxRunningChats: 1}}}}",
+        upstream.url
+    );
+    let server = Arc::new(Server::start(&settings).await);
+    server.add("docs", &FACTS).await;
+    let asking = |question: &'static str| {
+        let server = Arc::clone(&server);
+        tokio::spawn(async move { ask(&server, "/chat", &json!({"query": question})).await })
+    };
+    let first = asking(QUESTION);
+    while upstream.received().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let waiting: Vec<_> = (0..3).map(|_| asking(QUESTION)).collect();
+    let others = async {
+        // Asked several times, so that the equal questions have had their turn.
+        for question in ["What do cats do all day?", "Where do cats sleep?", "Do cats eat mice?"] {
+            assert_eq!(asking(question).await.unwrap().0, "miss", "{question}");
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(10), others).await.expect("others are answered");
+    opening.notify_one();
+    assert_eq!(first.await.unwrap().0, "miss");
+    for waited in waiting {
+        assert_eq!(waited.await.unwrap().0, "hit");
+    }
+}

@@ -31,7 +31,8 @@ fn a_text_that_is_not_a_range_is_refused() {
 #[test]
 fn a_task_survives_being_written_and_read() {
     let task = SyncTask {
-        server: "http://docs.default.svc".into(),
+        server: "https://docs.default.svc".into(),
+        server_ca_files: vec!["/server/ca.crt".into(), "/server/tls.crt".into()],
         write_token: Some(SecretReference::File("/token".into())),
         index: "handbook".into(),
         owner: "handbook".into(),

@@ -5,6 +5,12 @@ fn an_invalid_setting_is_refused_by_name() {
     for (yaml, setting) in [
         ("{listen: '127.0.0.1:5000', adminListen: '127.0.0.1:5000'}", "adminListen"),
         ("{listen: '0.0.0.0:5000', adminListen: '127.0.0.1:5000'}", "adminListen"),
+        ("tls: {certificateFile: /tls/tls.crt}", "tls: must have both"),
+        ("tls: {keyFile: /tls/tls.key}", "tls: must have both"),
+        ("tracing: {otlpEndpoint: 'collector:4318'}", "tracing.otlpEndpoint: must begin with http://"),
+        ("tracing: {otlpEndpoint: 'http://me:secret@collector:4318'}", "tracing.otlpEndpoint: must have no user"),
+        ("tracing: {sampleRatio: 1.5}", "tracing.sampleRatio"),
+        ("tracing: {sampleRatio: .nan}", "tracing.sampleRatio"),
         ("allowedHosts: ['docs.example:80']", "allowedHosts"),
         ("allowedHosts: ['http://docs.example']", "allowedHosts"),
         ("allowedHosts: [docs.example, '*']", "allowedHosts"),

@@ -62,6 +62,11 @@ impl Occupant {
         self.connections.metrics.closed(Closed::NoRequest);
     }
 
+    /// Counts a connection whose TLS handshake failed.
+    pub fn failed_handshake(&self) {
+        self.connections.metrics.closed(Closed::Handshake);
+    }
+
     /// Starts a request. It ends when both values are dropped and the reply has been sent.
     pub fn begin(self: &Arc<Self>) -> (Arc<Request>, Reply) {
         self.has_begun.store(true, Ordering::Relaxed);

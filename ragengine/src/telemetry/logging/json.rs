@@ -3,6 +3,7 @@
 
 use std::fmt::{self, Debug, Write as _};
 
+use ragengine_traces::Span;
 use serde::Serialize;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
@@ -31,6 +32,9 @@ where
         line.put("timestamp", &time);
         line.put("level", event.metadata().level().as_str());
         event.record(&mut line);
+        if let Some(trace_id) = Span::trace_id() {
+            line.put("trace_id", &trace_id);
+        }
         let log_target = line.log_target.take();
         line.put("target", log_target.as_deref().unwrap_or(event.metadata().target()));
         line.bytes.extend_from_slice(b"}\n");

@@ -6,8 +6,8 @@ metrics! {
         /// Open connections. `listener` is the setting of its address: `listen` or `adminListen`.
         open: Gauges["listener"],
         /// Connections that the server closed. `reason` is `room` (the longest idle connection, closed for a new one at
-        /// `limits.maxConnections`), `no_request` (no request head within 10 seconds) or `per_address` (the address has
-        /// reached `limits.maxConnectionsPerAddress`).
+        /// `limits.maxConnections`), `no_request` (no request head within 10 seconds), `per_address` (the address has
+        /// reached `limits.maxConnectionsPerAddress`) or `handshake` (TLS was not agreed on).
         closed_total: Counters["listener", "reason"],
     }
 }
@@ -21,6 +21,8 @@ pub enum Closed {
     NoRequest,
     /// The address had reached its limit.
     PerAddress,
+    /// TLS was not agreed on.
+    Handshake,
 }
 
 impl Closed {
@@ -29,6 +31,7 @@ impl Closed {
             Self::ForRoom => "room",
             Self::NoRequest => "no_request",
             Self::PerAddress => "per_address",
+            Self::Handshake => "handshake",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 #[path = "../../../stores/tests/stores/test_redis.rs"]
 #[expect(dead_code, reason = "the tests of the stores use the rest")]
-mod test_redis;
+pub(crate) mod test_redis;
 
 use std::time::Duration;
 

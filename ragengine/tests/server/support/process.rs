@@ -32,6 +32,7 @@ pub fn program() -> Command {
         "RERANK_MODEL",
         "RERANK_SCORE_THRESHOLD",
         "RUST_LOG",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
         "RAGENGINE_SERVER",
         "RAGENGINE_WRITE_TOKEN",
         "HTTP_PROXY",
