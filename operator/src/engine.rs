@@ -25,7 +25,8 @@ use turns::{Turn, first};
 use crate::metrics::Metrics;
 use crate::names::{Identity, Owner};
 use crate::pod;
-use crate::ports::admin_port_of;
+use crate::ports::{PORT, admin_port_of};
+use crate::scheme::Scheme;
 use crate::watches::{Referred, Referrers, Wake};
 
 /// The maximum number of concurrent requests.
@@ -44,6 +45,8 @@ pub struct Target {
     pub address: IpAddr,
     /// The port of its status endpoint.
     pub status_port: u16,
+    /// The scheme of its port for clients.
+    pub scheme: Scheme,
 }
 
 impl Target {
@@ -51,7 +54,14 @@ impl Target {
     pub fn of(pods: &[Arc<Pod>]) -> Option<Self> {
         let pod = pod::current(pods).filter(|pod| pod::has_begun(pod))?;
         let address = pod.status.as_ref()?.pod_ip.as_ref()?.parse().ok()?;
-        Some(Self { pod_uid: pod.metadata.uid.clone()?, address, status_port: admin_port_of(pod) })
+        let scheme = Scheme::of_pod(&pod.metadata);
+        Some(Self { pod_uid: pod.metadata.uid.clone()?, address, status_port: admin_port_of(pod), scheme })
+    }
+
+    /// The base URL of one of its ports. Only the port for clients has TLS.
+    pub fn url(&self, port: u16) -> String {
+        let scheme = if port == PORT { self.scheme } else { Scheme::Http };
+        format!("{scheme}://{}", SocketAddr::new(self.address, port))
     }
 }
 
@@ -112,7 +122,7 @@ impl Engines {
         if known.get(&identity.uid).is_some_and(|known| known.target == target) {
             return;
         }
-        let client = match self.client(&url(target.address, target.status_port)) {
+        let client = match self.client(&target.url(target.status_port)) {
             Ok(client) => client,
             Err(error) => {
                 warn!(engine = identity.name, %error, "the server's status cannot be read: its address is invalid");
@@ -207,11 +217,6 @@ impl Engines {
 async fn ask(question: Question) -> (Question, Result<EngineStatus, String>) {
     let answer = question.client.status().await.map_err(|error| error.to_string());
     (question, answer)
-}
-
-/// The base URL of a server in a pod.
-pub fn url(address: IpAddr, port: u16) -> String {
-    format!("http://{}", SocketAddr::new(address, port))
 }
 
 #[cfg(test)]

@@ -36,7 +36,8 @@ pub async fn reconcile(index: &Index, context: &Context) -> Result<Action, Error
     let now = (context.clock)();
     let time = Time(whole_seconds(now));
     let validated = validate::validate(index, &context.defaults.allowed_ranges, now);
-    context.referrers.set(identity.owner(), observe::referred(index));
+    let engine = observe::engine_of(context, index);
+    context.referrers.set(identity.owner(), observe::referred(index, engine.as_deref()));
     let observed = observe::observe(context, index).await.map_err(Error::Observe)?;
 
     let before = context.index_statuses.last(&identity.uid, index.status.as_ref());

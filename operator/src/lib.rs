@@ -40,6 +40,7 @@ pub mod report;
 pub mod requests;
 pub mod rollouts;
 pub mod run;
+pub mod scheme;
 pub mod scope;
 pub mod secret_use;
 pub mod server_image;

@@ -4,7 +4,9 @@ use k8s_openapi::api::core::v1::Pod;
 
 /// The port for clients in the pod.
 pub const PORT: u16 = 5000;
-/// Its name in the pod and in the Service.
+/// The port for clients of the Service, also with TLS.
+pub const CLIENTS_PORT: u16 = 80;
+/// The name of the port for clients in the pod and in the Service.
 pub const PORT_NAME: &str = "http";
 /// The port for probes and monitoring.
 pub const ADMIN_PORT: u16 = 5001;

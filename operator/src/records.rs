@@ -13,7 +13,7 @@ use ragengine_client::wire::{ListSources, SourceDescription};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::engine::{self, Engines, InFlight, Target};
+use crate::engine::{Engines, InFlight, Target};
 use crate::metrics::Metrics;
 use crate::names::{IndexIdentity, Owner};
 use crate::ports::PORT;
@@ -118,7 +118,7 @@ impl Records {
             return;
         }
         // A URL made of an IP address is always valid.
-        let Ok(client) = self.engines.client(&engine::url(question.target.address, PORT)) else { return };
+        let Ok(client) = self.engines.client(&question.target.url(PORT)) else { return };
         let owner = identity.owner();
         known.insert(identity.uid.clone(), PolledIndex { owner, question, client, record: None, due: Instant::now() });
         self.news.notify_one();

@@ -15,6 +15,7 @@ mod permissions;
 mod previous_release;
 mod references;
 mod repair;
+mod server_tls;
 mod status;
 mod upgrade;
 mod write_token;

@@ -31,11 +31,12 @@ pub use rag_engine::{
     LocalEmbedding, LocalReranker, NetworkPeer, NetworkPolicy, ParentReference, PersistentVolume, PipelineStages,
     PodTemplate, PodTemplateMetadata, Pooling, Postgres, Protocol, QueryStages, RagEngine, RagEngineSpec,
     RagEngineStatus, Redis, RemoteEmbedding, Rerank, RerankBackend, Reranking, Resources, Retrieval, RetrievalMode,
-    RetrieveStages, Rewrite, SessionStore, SessionToken, Sessions, StateStore, Storage, TEXT_LANGUAGES, Threshold,
-    VectorDatabase, Volume, WhenDown, Writes, is_access_rule,
+    RetrieveStages, Rewrite, SessionStore, SessionToken, Sessions, StateStore, Storage, TEXT_LANGUAGES, Threshold, Tls,
+    Tracing, VectorDatabase, Volume, WhenDown, Writes, is_access_rule,
 };
 pub use reference::{index_reference, rag_engine_reference};
 pub use secret_keys::{
     EMBEDDING_ACCESS_SECRET, GUARDRAILS_POLICY, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET,
-    RABBITMQ_ACCESS_SECRET, REDIS_ACCESS_SECRET, RERANK_ACCESS_SECRET, WRITE_TOKEN,
+    RABBITMQ_ACCESS_SECRET, REDIS_ACCESS_SECRET, RERANK_ACCESS_SECRET, TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY,
+    WRITE_TOKEN,
 };

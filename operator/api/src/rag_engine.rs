@@ -29,6 +29,8 @@ mod sessions;
 mod state_store;
 mod status;
 mod storage;
+mod tls;
+mod tracing;
 
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
@@ -68,6 +70,8 @@ pub use sessions::{HistoryFormat, SessionStore, Sessions, WhenDown};
 pub use state_store::StateStore;
 pub use status::RagEngineStatus;
 pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage, VectorDatabase, Volume};
+pub use tls::Tls;
+pub use tracing::Tracing;
 
 /// Desired state of a RAGEngine.
 #[derive(CustomResource, KubeSchema, Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -208,9 +212,15 @@ pub struct RagEngineSpec {
     /// Record of who did what. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audit>,
+    /// Traces of requests. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracing: Option<Tracing>,
     /// Limits on requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+    /// TLS between clients and the server. Default: plain HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
     /// Ingress that lets clients from outside of the cluster reach the Service. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingress: Option<Ingress>,
@@ -269,7 +279,9 @@ impl Default for RagEngineSpec {
             auth: Auth::default(),
             allow_anonymous: None,
             audit: None,
+            tracing: None,
             limits: None,
+            tls: None,
             ingress: None,
             http_route: None,
             cors: None,

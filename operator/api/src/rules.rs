@@ -20,6 +20,16 @@ pub(crate) fn http_url(field: &str, example: &str) -> Rule {
     Rule::new("isURL(self) && self.matches('^https?://[^/?#@]+([/?#].*)?$')").message(message.as_str())
 }
 
+/// The field must be the address of a collector, to which a path is added. Users and passwords are rejected as in
+/// [`http_url`].
+pub(crate) fn otlp_url(field: &str) -> Rule {
+    let message = format!(
+        "{field} must be an http:// or https:// URL with a host and without a user, password, query or fragment: for \
+         example http://otel-collector.observability.svc:4318"
+    );
+    Rule::new("isURL(self) && self.matches('^https?://[^/?#@]+(/[^?#@]*)?$')").message(message.as_str())
+}
+
 /// The field must be a path that a volume can be mounted at.
 pub(crate) fn mount_path(field: &str) -> Rule {
     Rule::new("self.matches('^(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$')")

@@ -27,3 +27,12 @@ pub const HF_TOKEN: &str = "HF_TOKEN";
 
 /// Write token, in the Secret `NAME-write`, which the operator creates.
 pub const WRITE_TOKEN: &str = "token";
+
+/// Certificate chain of the server, in the Secret of `tls.secretName`.
+pub const TLS_CERTIFICATE: &str = "tls.crt";
+
+/// Private key of the server, in the Secret of `tls.secretName`.
+pub const TLS_KEY: &str = "tls.key";
+
+/// Certificates of the authority that issued the server's, in the Secret of `tls.secretName`. Optional.
+pub const TLS_AUTHORITY: &str = "ca.crt";

@@ -45,6 +45,15 @@ fn the_requests_to_one_namespace_are_limited() {
 
 #[test]
 fn an_address_becomes_a_url() {
-    assert_eq!(url("10.1.2.3".parse().unwrap(), 5001), "http://10.1.2.3:5001");
-    assert_eq!(url("fd00::1".parse().unwrap(), 5000), "http://[fd00::1]:5000");
+    let target = |address: &str, scheme| Target {
+        pod_uid: "p".into(),
+        address: address.parse().unwrap(),
+        status_port: 5001,
+        scheme,
+    };
+    assert_eq!(target("10.1.2.3", Scheme::Http).url(5001), "http://10.1.2.3:5001");
+    assert_eq!(target("fd00::1", Scheme::Http).url(5000), "http://[fd00::1]:5000");
+    let encrypted = target("fd00::1", Scheme::Https);
+    assert_eq!(encrypted.url(5000), "https://[fd00::1]:5000");
+    assert_eq!(encrypted.url(5001), "http://[fd00::1]:5001", "only the port for clients has TLS");
 }

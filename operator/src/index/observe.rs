@@ -34,7 +34,7 @@ pub struct Observed {
     pub target: Option<Target>,
     /// Whether the last status report of the server says ready: it then accepts documents and deletions.
     pub server_is_ready: bool,
-    /// The objects that the specification refers to, and the write token.
+    /// The objects that the specification refers to, the write token and the certificates of the server.
     pub references: Vec<ObservedReference>,
     /// The Jobs of this Index.
     pub jobs: Vec<Arc<Job>>,
@@ -83,18 +83,30 @@ pub struct ObservedReference {
     /// For a Secret: the only hosts it may be sent to, if it names any.
     #[serde(skip)]
     pub hosts: Option<Vec<String>>,
-    /// Whether a new version triggers a synchronisation. Claims and the write token only need to exist.
+    /// Whether a new version triggers a synchronisation. Claims and the Secrets of the engine only need to exist.
     #[serde(skip)]
     pub is_watched: bool,
 }
 
 /// The objects whose changes trigger a reconcile of this Index.
-pub fn referred(index: &Index) -> BTreeSet<(Referred, String)> {
-    let engine = index.spec.engine_ref.name.clone();
-    let token = (Referred::Secret, format!("{engine}-write"));
+pub fn referred(index: &Index, engine: Option<&RagEngine>) -> BTreeSet<(Referred, String)> {
+    let name = index.spec.engine_ref.name.clone();
+    let token = (Referred::Secret, format!("{name}-write"));
+    let certificates = engine.and_then(certificates).map(|secret| (Referred::Secret, secret));
     let mut referred = references(&index.spec);
-    referred.extend([(Referred::Engine, engine), token]);
+    referred.extend([(Referred::Engine, name), token].into_iter().chain(certificates));
     referred
+}
+
+/// The engine that an Index refers to.
+pub fn engine_of(context: &Context, index: &Index) -> Option<Arc<RagEngine>> {
+    let namespace = index.metadata.namespace.as_deref().unwrap_or_default();
+    context.engine_store.get(&ObjectRef::new(&index.spec.engine_ref.name).within(namespace))
+}
+
+/// The Secret with the certificates of an engine's server, which Jobs mount.
+fn certificates(engine: &RagEngine) -> Option<String> {
+    engine.spec.tls.as_ref().map(|tls| tls.secret_name.clone())
 }
 
 /// Observes everything that belongs to an Index.
@@ -106,7 +118,7 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
     let identity = IndexIdentity::of(index);
     let caches = &context.caches;
     let namespace = identity.namespace.as_str();
-    let engine = context.engine_store.get(&ObjectRef::new(&index.spec.engine_ref.name).within(namespace));
+    let engine = engine_of(context, index);
     let jobs = caches.jobs_of(&identity);
     let mut observed = Observed {
         target: engine.as_ref().and_then(|engine| Target::of(&caches.pods_of(&Identity::of(engine)))),
@@ -184,8 +196,13 @@ pub fn stuck(observed: &Observed) -> Option<&Pod> {
 fn looked_up(context: &Context, index: &Index, engine: Option<&RagEngine>) -> Vec<ObservedReference> {
     let token = engine.filter(|engine| engine.spec.auth.writes == Writes::Token);
     let token = token.map(|engine| (Referred::Secret, Identity::of(engine).write_token(), false));
+    let certificates = engine.and_then(certificates).map(|secret| (Referred::Secret, secret, false));
     let named = references(&index.spec).into_iter().map(|(kind, name)| (kind, name, kind != Referred::Claim));
-    named.chain(token).map(|(kind, name, is_watched)| look_up(context, index, kind, &name, is_watched)).collect()
+    named
+        .chain(token)
+        .chain(certificates)
+        .map(|(kind, name, is_watched)| look_up(context, index, kind, &name, is_watched))
+        .collect()
 }
 
 fn look_up(context: &Context, index: &Index, kind: Referred, name: &str, is_watched: bool) -> ObservedReference {
@@ -201,7 +218,7 @@ fn look_up(context: &Context, index: &Index, kind: Referred, name: &str, is_watc
         }
         Referred::Engine => ("RAGEngine", None),
     };
-    // Only the operator refers to the write token, so the rules for the Secrets of sources do not apply to it.
+    // Only the engine refers to its Secrets, so the rules for the Secrets of sources do not apply to them.
     let of_source = secret.as_ref().filter(|_| is_watched).map(|found| &found.metadata);
     ObservedReference {
         what: format!("{word} {name}"),

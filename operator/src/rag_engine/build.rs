@@ -25,6 +25,7 @@ use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::gateway::HttpRoute;
 use crate::names::Identity;
+use crate::scheme::Scheme;
 
 /// The pod annotation with the hash of the settings. A new value triggers a rollout.
 pub const SETTINGS_HASH: &str = "ragengine.dev/settings-hash";
@@ -73,11 +74,12 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
     let kept = observed.deployment.as_deref().filter(|live| deployment.is_none() && runs(live));
     // A server that is kept still uses the listener that its pod was created with.
     let monitoring = kept.map_or(validated.monitoring, Monitoring::of_running);
+    let scheme = kept.map_or(Scheme::of(&validated.spec), Scheme::of_running);
     Ok(Desired {
         config_map: (kept.is_none() || observed.config_map.is_none()).then_some(config_map),
         auth: auth::auth(validated, observed, defaults)?,
         service_account: service::service_account(&validated.identity),
-        service: service::service(&validated.identity, monitoring),
+        service: service::service(&validated.identity, monitoring, scheme),
         ingress: outside::ingress(validated),
         http_route: outside::http_route(validated, observed),
         write_token: write_token::write_token(validated),

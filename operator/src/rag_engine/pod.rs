@@ -1,5 +1,7 @@
 //! Builds the pod of a server, before the user's template is merged over it.
 
+mod reread;
+
 use k8s_openapi::api::core::v1::{
     Affinity, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, HTTPGetAction, KeyToPath,
     NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolumeClaimVolumeSource, PodSpec,
@@ -7,18 +9,16 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ObjectMeta;
-use ragengine_operator_api::{self as api, Compute, GUARDRAILS_POLICY, RagEngineSpec};
+use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
+pub use reread::{Reread, reread};
 
 use super::monitoring::Monitoring;
-use super::references::{Reference, ReferenceKind};
-use super::settings::{
-    API_KEYS, AUTH_FOLDER, GUARDRAILS, GUARDRAILS_FOLDER, SETTINGS_FILE, SETTINGS_FOLDER, accesses, api_keys_folder,
-    data_folder, has_modes,
-};
+use super::settings::{AUTH_FOLDER, SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder, has_modes};
 use crate::defaults::Defaults;
 use crate::names::{CONTAINER, Identity};
 use crate::pod_parts::{container_security, node_labels, pod_security, pull_secrets};
 use crate::ports::{ADMIN_PORT, ADMIN_PORT_NAME, PORT, PORT_NAME};
+use crate::scheme::Scheme;
 
 /// The grace period of the pod in seconds. The server needs up to 25 s for running requests
 /// (`limits.shutdownGraceSeconds`).
@@ -30,7 +30,7 @@ const AUTH: &str = "auth";
 
 /// The pod, before the user's template is merged over it.
 pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> PodTemplateSpec {
-    let labels = identity.labels().into_iter().chain(monitoring.label()).collect();
+    let labels = identity.labels().into_iter().chain(monitoring.label()).chain(Scheme::of(spec).label()).collect();
     PodTemplateSpec {
         metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
@@ -52,6 +52,7 @@ pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monit
 
 fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> Container {
     let api::Resources { requests, limits } = spec.resources.clone();
+    let probe = |path: &str, pace: &Pace| Some(probe(spec, monitoring, path, pace));
     Container {
         name: CONTAINER.to_owned(),
         image: Some(defaults.server_image.of_engine(&spec.image)),
@@ -60,9 +61,9 @@ fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, mon
         env: Some(["DATA_DIR", "LISTEN"].map(empty_variable).to_vec()),
         ports: Some(ports(monitoring)),
         // /livez answers as soon as the server listens, so a server that loads a large index is not killed.
-        startup_probe: Some(probe(monitoring, "/livez", &Pace { period_s: 1, timeout_s: 5, failures: 60 })),
-        liveness_probe: Some(probe(monitoring, "/livez", &Pace { period_s: 10, timeout_s: 10, failures: 6 })),
-        readiness_probe: Some(probe(monitoring, "/readyz", &Pace { period_s: 2, timeout_s: 10, failures: 3 })),
+        startup_probe: probe("/livez", &Pace { period_s: 1, timeout_s: 5, failures: 60 }),
+        liveness_probe: probe("/livez", &Pace { period_s: 10, timeout_s: 10, failures: 6 }),
+        readiness_probe: probe("/readyz", &Pace { period_s: 2, timeout_s: 10, failures: 3 }),
         resources: Some(ResourceRequirements {
             requests: Some(requests.0),
             limits: Some(limits.0),
@@ -100,11 +101,16 @@ struct Pace {
     failures: i32,
 }
 
-fn probe(monitoring: Monitoring, path: &str, pace: &Pace) -> Probe {
+fn probe(spec: &RagEngineSpec, monitoring: Monitoring, path: &str, pace: &Pace) -> Probe {
+    let scheme = match monitoring {
+        // Never with TLS.
+        Monitoring::OwnListener => Scheme::Http,
+        Monitoring::SameListener => Scheme::of(spec),
+    };
     let action = HTTPGetAction {
         path: Some(path.to_owned()),
         port: IntOrString::String(monitoring.port_name().to_owned()),
-        scheme: Some("HTTP".to_owned()),
+        scheme: Some(scheme.to_string().to_uppercase()),
         ..HTTPGetAction::default()
     };
     Probe {
@@ -126,10 +132,7 @@ fn mounts(spec: &RagEngineSpec, identity: &Identity) -> Vec<VolumeMount> {
     let secrets = accesses(spec, identity)
         .into_iter()
         .map(|(access, _)| mount(access.volume(), &access.folder().to_string_lossy(), Some(true)));
-    let reread = reread(spec).into_iter().map(|(volume, reference)| match reference.kind {
-        ReferenceKind::Secret => mount(volume, &api_keys_folder().to_string_lossy(), Some(true)),
-        ReferenceKind::ConfigMap => mount(volume, GUARDRAILS_FOLDER, Some(true)),
-    });
+    let reread = reread(spec).into_iter().map(|found| mount(found.volume, &found.folder.to_string_lossy(), Some(true)));
     let auth = has_modes(spec).then(|| mount(AUTH, AUTH_FOLDER, Some(true)));
     [mount(DATA, data_folder(spec), None), mount(SETTINGS, SETTINGS_FOLDER, Some(true))]
         .into_iter()
@@ -137,42 +140,6 @@ fn mounts(spec: &RagEngineSpec, identity: &Identity) -> Vec<VolumeMount> {
         .chain(reread)
         .chain(auth)
         .collect()
-}
-
-/// The objects of a specification that the server reads again when they change, with the volumes that they are mounted
-/// as: the API keys and the policy of guardrails. The server starts without a policy, and refuses chats.
-pub(super) fn reread(spec: &RagEngineSpec) -> Vec<(&'static str, Reference)> {
-    let keys =
-        spec.auth.api_keys_secret.clone().map(|name| {
-            (API_KEYS, Reference { kind: ReferenceKind::Secret, name, is_optional: false, is_reread: true })
-        });
-    let guardrails = spec.guardrails.as_ref().filter(|guardrails| guardrails.enabled);
-    let policy = guardrails.and_then(|guardrails| guardrails.config_map_ref.clone()).map(|policy| {
-        let name = policy.name;
-        (GUARDRAILS, Reference { kind: ReferenceKind::ConfigMap, name, is_optional: true, is_reread: true })
-    });
-    keys.into_iter().chain(policy).collect()
-}
-
-fn reread_volume((volume, reference): (&'static str, Reference)) -> Volume {
-    let Reference { kind, name, .. } = reference;
-    let named = Volume { name: volume.to_owned(), ..Volume::default() };
-    match kind {
-        // Each key of the Secret is a file.
-        ReferenceKind::Secret => Volume {
-            secret: Some(SecretVolumeSource { secret_name: Some(name), ..SecretVolumeSource::default() }),
-            ..named
-        },
-        ReferenceKind::ConfigMap => Volume {
-            config_map: Some(ConfigMapVolumeSource {
-                name,
-                items: Some(vec![item(GUARDRAILS_POLICY)]),
-                optional: Some(true),
-                ..ConfigMapVolumeSource::default()
-            }),
-            ..named
-        },
-    }
 }
 
 fn volumes(spec: &RagEngineSpec, identity: &Identity) -> Vec<Volume> {
@@ -202,7 +169,7 @@ fn volumes(spec: &RagEngineSpec, identity: &Identity) -> Vec<Volume> {
         config_map: Some(ConfigMapVolumeSource { name: identity.auth(), ..ConfigMapVolumeSource::default() }),
         ..Volume::default()
     });
-    let reread = reread(spec).into_iter().map(reread_volume);
+    let reread = reread(spec).into_iter().map(Reread::into_volume);
     [data_volume(spec, identity), settings].into_iter().chain(secrets).chain(reread).chain(auth).collect()
 }
 

@@ -5,6 +5,8 @@ use std::fmt;
 
 use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec, Volume};
 
+use super::pod::Reread;
+
 /// The kind of a referenced object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReferenceKind {
@@ -45,16 +47,12 @@ pub(super) fn of_pod(spec: &PodSpec) -> BTreeSet<Reference> {
 
 /// All Secrets and ConfigMaps that a pod refers to, except `ours`: the settings have their own hash, and a new write
 /// token needs no restart. Those that the server reads again are marked, unless the pod also has them elsewhere.
-pub fn references(
-    pod: &PodTemplateSpec,
-    ours: &[(ReferenceKind, String)],
-    reread: &[(&'static str, Reference)],
-) -> Vec<Reference> {
+pub fn references(pod: &PodTemplateSpec, ours: &[(ReferenceKind, String)], reread: &[Reread]) -> Vec<Reference> {
     let Some(mut spec) = pod.spec.clone() else { return Vec::new() };
-    let is_reread = |volume: &Volume| reread.iter().any(|(name, _)| *name == volume.name);
+    let is_reread = |volume: &Volume| reread.iter().any(|reread| reread.volume == volume.name);
     spec.volumes.iter_mut().for_each(|volumes| volumes.retain(|volume| !is_reread(volume)));
     let mut found = of_pod(&spec);
-    for (_, reference) in reread {
+    for Reread { reference, .. } in reread {
         if !found.iter().any(|other| other.kind == reference.kind && other.name == reference.name) {
             found.insert(reference.clone());
         }

@@ -7,6 +7,7 @@ mod endpoints;
 mod file;
 mod side_models;
 mod stores;
+mod transport;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ use ragengine_operator_api::{
 use ragengine_settings::{self as settings, Settings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+pub use transport::{TLS, tls_folder};
 
 use super::monitoring::Monitoring;
 use crate::defaults::Defaults;
@@ -73,7 +75,9 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         auth,
         allow_anonymous: _,
         audit,
+        tracing,
         limits,
+        tls,
         ingress,
         http_route,
         cors,
@@ -90,6 +94,7 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
             Monitoring::OwnListener => Some(SocketAddr::from((Ipv4Addr::UNSPECIFIED, ADMIN_PORT))),
             Monitoring::SameListener => None,
         },
+        tls: transport::tls(tls.as_ref()),
         data_dir: data_folder(spec).into(),
         embedding: embedding(&spec.embedding()),
         inference_service: inference_service.as_ref().map(language_model).unwrap_or_default(),
@@ -110,6 +115,7 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         endpoints: endpoints::endpoints(endpoints.as_ref()),
         auth: auth::auth(auth, identity, defaults),
         audit: settings::Audit { enabled: audit.and_then(|audit| audit.enabled).unwrap_or_default() },
+        tracing: transport::tracing(tracing.as_ref()),
         limits: limit_settings(*limits),
         allowed_hosts: host_names(allowed_hosts, ingress.as_ref(), http_route.as_ref(), identity, defaults),
         cors: settings::Cors {

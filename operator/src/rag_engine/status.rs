@@ -18,6 +18,7 @@ use crate::apply::Refused;
 use crate::defaults::Defaults;
 use crate::finding::{Conditions, Finding, Invalid, quoted};
 use crate::names::Identity;
+use crate::scheme::service_url;
 
 /// The input of the status, known at the end of a reconcile.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +44,7 @@ pub struct StatusInput<'a> {
 pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Defaults, now: &Time) -> RagEngineStatus {
     let identity = Identity::of(input.engine);
     let observed = input.observed;
-    let endpoint = format!("http://{}.{}.svc.{}/v1", identity.name, identity.namespace, defaults.cluster_domain);
+    let endpoint = format!("{}/v1", service_url(input.engine, defaults));
     let findings = Findings {
         problem: problem(input),
         waiting: waiting(input),

@@ -14,7 +14,9 @@ use ragengine_client::wire::SourceOwner;
 use ragengine_operator_api::{self as api, IndexSource, RagEngine, SyncResources, WRITE_TOKEN, Writes};
 
 use super::inherited::{placed, proxies};
-use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER};
+use super::task::{
+    CREDENTIALS_FOLDER, SERVER_CERTIFICATES, SERVER_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER,
+};
 use crate::defaults::Defaults;
 use crate::names::{CONTAINER, ENGINE, Identity};
 use crate::pod_parts::{container_security, pod_security};
@@ -161,6 +163,9 @@ fn mounts(task: &str, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount>
             TOKEN_FOLDER.to_owned(),
         )
     });
+    let certificates = engine.spec.tls.as_ref().map(|tls| {
+        Mount::read_only(optional_keys("server", &tls.secret_name, &SERVER_CERTIFICATES), SERVER_FOLDER.to_owned())
+    });
     let credentials = sources.iter().filter_map(|source| {
         let volume = credentials(source, source.access_secret()?);
         Some(Mount::read_only(volume, format!("{CREDENTIALS_FOLDER}/{}", source.name)))
@@ -174,6 +179,7 @@ fn mounts(task: &str, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount>
     ]
     .into_iter()
     .chain(token)
+    .chain(certificates)
     .chain(credentials)
     .chain(content)
     .collect()
@@ -185,8 +191,13 @@ fn credentials(source: &IndexSource, secret: &str) -> Volume {
         Some(api::Origin::S3(_)) => &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "ca.crt"],
         _ => &["token", "username", "password", "ca.crt"],
     };
+    optional_keys(&format!("credentials-{}", source.name), secret, keys)
+}
+
+/// A volume with some keys of a Secret.
+fn optional_keys(volume: &str, secret: &str, keys: &[&str]) -> Volume {
     Volume {
-        name: format!("credentials-{}", source.name),
+        name: volume.to_owned(),
         secret: Some(SecretVolumeSource {
             secret_name: Some(secret.to_owned()),
             items: Some(keys.iter().flat_map(|key| item(key)).collect()),

@@ -1,18 +1,18 @@
 //! Builds the task file of a Job.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ObjectMeta;
-use ragengine_operator_api::{RagEngine, WRITE_TOKEN, Writes};
+use ragengine_operator_api::{RagEngine, TLS_AUTHORITY, TLS_CERTIFICATE, WRITE_TOKEN, Writes};
 use ragengine_settings::SecretReference;
 use ragengine_settings::sync::{IndexOptions, SyncTask};
 
 use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::hash::hash;
-use crate::names::Identity;
+use crate::scheme::service_url;
 
 /// The folder where the task is mounted.
 pub const TASK_FOLDER: &str = "/etc/ragengine/task";
@@ -20,6 +20,10 @@ pub const TASK_FOLDER: &str = "/etc/ragengine/task";
 pub const TASK_FILE: &str = "task.yaml";
 /// The folder where the write token is mounted.
 pub(super) const TOKEN_FOLDER: &str = "/etc/ragengine/write";
+/// The folder where the certificates of the server are mounted.
+pub(super) const SERVER_FOLDER: &str = "/etc/ragengine/server";
+/// The keys of a Secret with the certificates of a server, without its private key.
+pub(super) const SERVER_CERTIFICATES: [&str; 2] = [TLS_AUTHORITY, TLS_CERTIFICATE];
 /// The folder where the Secrets of sources are mounted.
 pub const CREDENTIALS_FOLDER: &str = "/etc/ragengine/credentials";
 /// The folder where the ConfigMaps and volumes of sources are mounted.
@@ -37,12 +41,17 @@ pub fn config_map(mut metadata: ObjectMeta, task: &SyncTask) -> Result<ConfigMap
     Ok(ConfigMap { metadata, data: Some(data), immutable: Some(true), ..ConfigMap::default() })
 }
 
+/// The authority of the server. A Secret without one has only the certificates of the server.
+fn authority_files() -> [PathBuf; 2] {
+    SERVER_CERTIFICATES.map(|key| Path::new(SERVER_FOLDER).join(key))
+}
+
 /// A task without sources: it deletes all documents of the owner from the index.
 pub fn deletion(engine: &RagEngine, index: &str, owner: &str, sync_id: &str, defaults: &Defaults) -> SyncTask {
-    let Identity { namespace, name, .. } = Identity::of(engine);
     let has_token = engine.spec.auth.writes == Writes::Token;
     SyncTask {
-        server: format!("http://{name}.{namespace}.svc.{}", defaults.cluster_domain),
+        server: service_url(engine, defaults),
+        server_ca_files: engine.spec.tls.iter().flat_map(|_| authority_files()).collect(),
         write_token: has_token.then(|| SecretReference::File(Path::new(TOKEN_FOLDER).join(WRITE_TOKEN))),
         index: index.to_owned(),
         owner: owner.to_owned(),

@@ -278,7 +278,7 @@ fn a_changed_new_or_recreated_secret_rolls_the_pod() {
     assert_ne!(version("a/1"), pod(&|seen| *seen = None), "created later");
 }
 
-/// The server reads API keys and the policy again.
+/// The server reads API keys, its certificate and the policy again.
 #[test]
 fn what_the_server_reads_again_does_not_roll_the_pod() {
     use ragengine_operator::rag_engine::build::build;
@@ -288,7 +288,7 @@ fn what_the_server_reads_again_does_not_roll_the_pod() {
 
     let validated = valid(&fixture("references"));
     let reread = validated.references.iter().filter(|reference| reference.is_reread).map(ToString::to_string);
-    assert_eq!(reread.collect::<Vec<_>>(), ["Secret keys", "ConfigMap policy"]);
+    assert_eq!(reread.collect::<Vec<_>>(), ["Secret keys", "Secret server-certificate", "ConfigMap policy"]);
     let mut observed = all_there(&validated);
     let pod = |observed: &Observed| {
         build(&validated, observed, &defaults()).unwrap().deployment.unwrap().spec.unwrap().template

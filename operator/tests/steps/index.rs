@@ -14,6 +14,7 @@ mod schedule;
 mod status;
 mod stuck;
 mod tasks;
+mod tls;
 
 pub use fixture::manifest;
 pub use objects::pods_of_jobs;

@@ -22,5 +22,6 @@ mod quiet;
 mod rollouts;
 mod settings_file;
 mod status;
+mod tls;
 mod watched;
 mod withheld;

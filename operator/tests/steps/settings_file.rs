@@ -208,6 +208,8 @@ fn spec() -> impl Strategy<Value = RagEngineSpec> {
                 cache,
                 citations,
                 events,
+                tracing,
+                tls,
             } = sections;
             RagEngineSpec {
                 embedding,
@@ -231,6 +233,8 @@ fn spec() -> impl Strategy<Value = RagEngineSpec> {
                 cache,
                 citations,
                 events,
+                tracing,
+                tls,
                 auth: Auth { writes, ..Auth::default() },
                 storage: claim.map(|(claim, mount_path)| Storage {
                     persistent_volume_claim: Some(claim),

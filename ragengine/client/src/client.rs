@@ -9,8 +9,8 @@ mod status;
 
 use std::time::Duration;
 
-use reqwest::Url;
 use reqwest::header::HeaderValue;
+use reqwest::{Certificate, Url};
 
 use self::error::innermost;
 
@@ -58,14 +58,28 @@ impl Client {
         Self::with_http(base, reqwest::Client::builder().no_proxy(), Trust::Full)
     }
 
+    /// Creates a client like [`Self::direct`] that trusts the authorities in `pem`, certificates in PEM format, besides
+    /// those that the system trusts. A self-signed certificate of a server is its own authority.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Authorities`] when `pem` contains no certificate, otherwise as [`Self::new`].
+    pub fn direct_trusting(base: &str, pem: &[u8]) -> Result<Self, ClientError> {
+        let authorities = Certificate::from_pem_bundle(pem).ok().filter(|authorities| !authorities.is_empty());
+        let authorities = authorities.ok_or(ClientError::Authorities)?;
+        Self::with_http(base, reqwest::Client::builder().no_proxy().tls_certs_merge(authorities), Trust::Full)
+    }
+
     /// Creates a client of an untrusted server. It uses no proxy, follows no redirects, reads at most 256 KiB of a
-    /// reply and repeats at most 200 characters of the server's messages.
+    /// reply and repeats at most 200 characters of the server's messages. Over `https://` the connection is encrypted,
+    /// but the certificate is not verified: the caller knows the server by its IP address.
     ///
     /// # Errors
     ///
     /// As [`Self::new`].
     pub fn guarded(base: &str) -> Result<Self, ClientError> {
         let builder = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+        let builder = builder.tls_danger_accept_invalid_certs(true);
         Self::with_http(base, builder, Trust::Guarded)
     }
 
@@ -97,6 +111,9 @@ impl Client {
         Ok(Self { authorization: Some(value), ..self })
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 fn address(text: &str) -> Result<Url, ClientError> {
     let is_http = |url: &Url| matches!(url.scheme(), "http" | "https");

@@ -89,7 +89,7 @@ fn is_temporary(error: &ClientError) -> bool {
         ClientError::Unreachable { .. } | ClientError::Transport { .. } => true,
         // 507 (the disk is full) is not retried: it does not pass within minutes.
         ClientError::Refused { status, .. } => matches!(status, 429 | 500 | 502 | 503 | 504),
-        ClientError::Address(_) | ClientError::Token | ClientError::Http(_) => false,
+        ClientError::Address(_) | ClientError::Token | ClientError::Authorities | ClientError::Http(_) => false,
     }
 }
 

@@ -145,18 +145,18 @@ async fn owned<K: Object>(namespace: &Namespace, name: &str) -> Result<Value, Er
 }
 
 fn assert_changed(field: &str, expected: Effect, before: &State, after: &State, engine: &RagEngine) {
-    let rolls = matches!(expected, Effect::Settings | Effect::Version | Effect::Pod);
+    let rolls = matches!(expected, Effect::Settings | Effect::Ports | Effect::Pod);
     assert_eq!(before.template != after.template, rolls, "{field}: {before:?} {after:?}");
     let deployment_changes = rolls || expected == Effect::Replicas;
     assert_eq!(before.generation != after.generation, deployment_changes, "{field}: {before:?} {after:?}");
     assert_eq!(before.replicas != after.replicas, expected == Effect::Replicas, "{field}: {before:?} {after:?}");
-    let settings_change = matches!(expected, Effect::Settings | Effect::Version);
+    let settings_change = matches!(expected, Effect::Settings | Effect::Ports);
     assert_eq!(before.settings != after.settings, settings_change, "{field}: {before:?} {after:?}");
     assert_eq!(before.token, after.token, "{field}: the Secret stays until the engine is deleted");
     let policy_changes = expected == Effect::NetworkPolicy;
     assert_eq!(before.network_policy != after.network_policy, policy_changes, "{field}: {before:?} {after:?}");
     assert_eq!(before.claim != after.claim, expected == Effect::Claim, "{field}: {before:?} {after:?}");
-    assert_eq!(before.service != after.service, expected == Effect::Version, "{field}: {before:?} {after:?}");
+    assert_eq!(before.service != after.service, expected == Effect::Ports, "{field}: {before:?} {after:?}");
     let ready = condition(engine, ConditionType::Ready).unwrap();
     assert_eq!(ready.reason == Reason::ObjectRefused, expected == Effect::Refused, "{field}: {ready:?}");
 }

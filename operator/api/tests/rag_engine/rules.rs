@@ -3,6 +3,7 @@
 mod access;
 mod answers;
 mod stores;
+mod transport;
 
 use serde_json::{Value, json};
 
@@ -225,7 +226,7 @@ const ALLOWED_CHANGES: &[(&str, &str)] = &[
 ];
 
 fn rules() -> impl Iterator<Item = &'static Rule> {
-    RULES.iter().chain(stores::RULES).chain(answers::RULES).chain(access::RULES)
+    RULES.iter().chain(stores::RULES).chain(answers::RULES).chain(access::RULES).chain(transport::RULES)
 }
 
 fn named(name: &str) -> Value {

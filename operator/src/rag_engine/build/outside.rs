@@ -8,8 +8,8 @@ use kube::api::ObjectMeta;
 use ragengine_operator_api::{self as api, ParentReference};
 use serde_json::{Value, json};
 
-use super::service::CLIENTS_PORT;
 use crate::gateway::{GROUP, HttpRoute};
+use crate::ports::CLIENTS_PORT;
 use crate::rag_engine::observe::Observed;
 use crate::rag_engine::validate::Validated;
 

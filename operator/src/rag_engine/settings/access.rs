@@ -18,7 +18,12 @@ pub const API_KEYS: &str = "api-keys";
 
 /// The folder with a file for each API key.
 pub fn api_keys_folder() -> PathBuf {
-    Path::new(SECRETS_FOLDER).join(API_KEYS)
+    secret_folder(API_KEYS)
+}
+
+/// The folder of the Secret that is mounted as this volume.
+pub(super) fn secret_folder(volume: &str) -> PathBuf {
+    Path::new(SECRETS_FOLDER).join(volume)
 }
 
 /// A Secret that is mounted into the server as a file.
@@ -76,7 +81,7 @@ impl Access {
 
     /// The folder of the mount.
     pub fn folder(self) -> PathBuf {
-        Path::new(SECRETS_FOLDER).join(self.volume())
+        secret_folder(self.volume())
     }
 
     /// The reference in the settings file.

@@ -33,6 +33,8 @@ const REDIS_WITH_SECRET: &str = "{redis: {url: 'redis://cache', accessSecret: r}
 const RABBITMQ: &str = "{events: {url: 'amqp://rabbitmq'}}";
 const RABBITMQ_WITH_SECRET: &str = "{events: {url: 'amqp://rabbitmq', accessSecret: r}}";
 const WITHOUT_CITATIONS: &str = "{endpoints: {chat: {citations: false}}}";
+const WITH_TLS: &str = "{tls: {secretName: r}}";
+const COLLECTOR: &str = "{tracing: {otlpEndpoint: 'http://c:4318'}}";
 const WITH_POLICY: &str = "{guardrails: {configMapRef: {name: a}}}";
 const WITH_MODE: &str = "{auth: {modes: [jwt], apiKeysSecret: k}}";
 const OPEN: &str = "{allowAnonymous: true}";
@@ -262,6 +264,10 @@ pub fn changes() -> Vec<FieldChange> {
         change(NOTHING, "guardrails.configMapRef.name", "c", NO_OBJECT, NO_SETTING),
         pod("{guardrails: {enabled: true, configMapRef: {name: a}}}", "guardrails.configMapRef.name", "c"),
         setting(NOTHING, "audit.enabled", true, &["audit.enabled"]),
+        setting(NOTHING, "tracing.otlpEndpoint", "http://c:4318", &["tracing.otlpEndpoint"]),
+        setting(COLLECTOR, "tracing.sampleRatio", 0.5, &["tracing.sampleRatio"]),
+        change(NOTHING, "tls.secretName", "s", &["pod", "service", "settings"], &["tls.certificateFile", "tls.keyFile"]),
+        pod(WITH_TLS, "tls.secretName", "s"),
         setting(NOTHING, "limits.chatsPerMinutePerCaller", 8, &["limits.chatsPerMinutePerCaller"]),
         change(
             NOTHING,

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use ragengine_operator_api::{
     Cache, ChatStages, Citations, Condensing, Diversity, Endpoints, Events, Feedback, HistoryFormat, Interactions,
     LocalReranker, PipelineStages, Postgres, QueryStages, Redis, Rerank, RerankBackend, Reranking, RetrievalMode,
-    Rewrite, SessionStore, Sessions, StateStore, WhenDown,
+    Rewrite, SessionStore, Sessions, StateStore, Tls, Tracing, WhenDown,
 };
 use serde_json::{Value, json};
 
@@ -25,6 +25,8 @@ pub struct Sections {
     pub cache: Option<Cache>,
     pub citations: Option<Citations>,
     pub events: Option<Events>,
+    pub tracing: Option<Tracing>,
+    pub tls: Option<Tls>,
 }
 
 pub fn sections() -> impl Strategy<Value = Sections> {
@@ -35,8 +37,10 @@ pub fn sections() -> impl Strategy<Value = Sections> {
     let default_index = prop::option::of("[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?");
     let models = (rewrite(), prop::option::of(rerank()));
     let answers = (prop::option::of(cache()), prop::option::of(citations()), prop::option::of(events()));
-    (models, (postgres, redis), endpoints(), default_index, answers).prop_flat_map(
-        |((rewrite, rerank), (postgres, redis), endpoints, default_index, (cache, citations, events))| {
+    let transport = (prop::option::of(tracing()), name());
+    (models, (postgres, redis), endpoints(), default_index, answers, transport).prop_flat_map(
+        |((rewrite, rerank), (postgres, redis), endpoints, default_index, (cache, citations, events), transport)| {
+            let (tracing, certificate) = transport;
             let (has_database, has_redis) = (postgres.is_some(), redis.is_some());
             let stores = (
                 prop::option::of(feedback(has_database)),
@@ -56,6 +60,8 @@ pub fn sections() -> impl Strategy<Value = Sections> {
                 cache,
                 citations: citations.clone(),
                 events: events.clone(),
+                tracing: tracing.clone(),
+                tls: certificate.clone().map(|secret_name| Tls { secret_name }),
             })
         },
     )
@@ -205,6 +211,11 @@ fn events() -> impl Strategy<Value = Events> {
         access_secret,
         exchange,
     })
+}
+
+fn tracing() -> impl Strategy<Value = Tracing> {
+    ("https?://[a-z]{1,8}(:[0-9]{1,5})?(/[a-z%]{0,8})?", share())
+        .prop_map(|(url, sample_ratio)| Tracing { otlp_endpoint: Some(url), sample_ratio })
 }
 
 fn chat() -> impl Strategy<Value = ChatStages> {

@@ -13,6 +13,9 @@ pub enum ClientError {
     /// The token cannot be sent in a header.
     #[error("the token has characters that are not allowed in a header")]
     Token,
+    /// The authorities to trust are no certificates.
+    #[error("the file of trusted authorities contains no certificate in PEM format")]
+    Authorities,
     /// The HTTP client cannot be created.
     #[error("cannot create an HTTP client: {0}")]
     Http(String),

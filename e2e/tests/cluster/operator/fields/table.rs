@@ -6,7 +6,7 @@ pub enum Effect {
     /// The settings file changes, and the pod is replaced.
     Settings,
     /// The settings file and the Service's ports change, and the pod is replaced.
-    Version,
+    Ports,
     /// Only the pod is replaced.
     Pod,
     /// Only the number of pods changes.
@@ -32,7 +32,7 @@ pub struct Base {
 pub const UNCHANGEABLE: [&str; 1] = ["storage.persistentVolume.storageClassName"];
 
 pub fn bases() -> Vec<Base> {
-    use Effect::{Claim, NetworkPolicy, Nothing, Pod, Refused, Replicas, Settings, Version};
+    use Effect::{Claim, NetworkPolicy, Nothing, Pod, Ports, Refused, Replicas, Settings};
     vec![
         Base {
             name: "local",
@@ -168,11 +168,13 @@ pub fn bases() -> Vec<Base> {
                     ("events.accessSecret", json!("key-a"), Settings),
                     ("events.exchange", json!("search"), Settings),
                     ("audit.enabled", json!(true), Settings),
+                    ("tracing.otlpEndpoint", json!("http://collector:4318"), Settings),
+                    ("tracing.sampleRatio", json!(0.5), Settings),
                     ("limits.chatsPerMinutePerCaller", json!(30), Settings),
                     ("image.repository", json!("registry.example/ragengine"), Pod),
                     // Another version of the server may lack the listener for probes, which is in the settings and the
                     // Service.
-                    ("image.tag", json!("other"), Version),
+                    ("image.tag", json!("other"), Ports),
                     ("image.digest", json!(format!("sha256:{}", "0a".repeat(32))), Pod),
                     ("image.pullPolicy", json!("Never"), Pod),
                     ("resources.requests", json!({"cpu": "60m", "memory": "130Mi"}), Pod),
@@ -267,6 +269,9 @@ pub fn bases() -> Vec<Base> {
             name: "access",
             spec: json!({"redis": {"url": "redis://redis:6379"}}),
             fields: fields(vec![
+                // The port for clients says that it has TLS.
+                ("tls.secretName", json!("key-a"), Ports),
+                ("tls.secretName", json!("key-b"), Pod),
                 // These objects are not compared here.
                 ("allowAnonymous", json!(true), Nothing),
                 ("ingress.host", json!("docs.example"), Nothing),
