@@ -1,4 +1,4 @@
-// The write token. It stays in this tab only, and is gone when the tab is closed.
+// The token of the reader. It stays in this tab only, and is gone when the tab is closed.
 
 import * as storage from "./storage.js";
 

@@ -1,4 +1,4 @@
-// Requests that need the write token: a refusal asks the reader for it.
+// Requests that need a token: the reader's own, or the write token. A refusal asks the reader for it.
 
 import { askText } from "./dialogs.js";
 import { forgetToken, keepToken } from "./token-store.js";
@@ -23,7 +23,7 @@ let asking = null;
 /** One dialog is enough for requests that are refused at the same time. */
 function askForToken(detail) {
   asking ??= askText({
-    title: "Write token",
+    title: "Sign in",
     text: `${detail || "The server wants a token for this."} The token is kept in this tab only, until it is closed.`,
     label: "Token",
     submit: "Continue",

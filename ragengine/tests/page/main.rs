@@ -19,6 +19,7 @@ mod reference;
 mod reports;
 mod screenshots;
 mod scripts;
+mod sign_in;
 mod site;
 mod steps;
 mod stop;

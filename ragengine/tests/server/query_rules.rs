@@ -5,23 +5,27 @@ use serde_json::{Value, json};
 use crate::support::upstream::Upstream;
 use crate::support::{Server, ask};
 
-const RULES: &str = "
-rewrite: {acronyms: {GaCounts: Georgia Counts, ABO: Administrative Business Office}}
-retrieval:
-  maxDistance: 1.4
-  filterRules:
-    - {words: [ga counts, gacounts], filter: {category: {$in: [documentation, ga_counts_app]}}}
-    - {words: [policy, policies], filter: {category: {$in: [abo_policies]}, priority: {$gte: 7}}}
-    - {words: [logo, brand], filter: {category: brand_guidelines}}
-    - {filter: {sourceEnvironment: production}}
-";
+/// The sample with the tables of the specification. Its acronyms and rules are settings of the server, too.
+const SAMPLE: &str = include_str!("../../../config/samples/rag-pipeline.yaml");
+
+/// The settings of the sample's rules.
+fn rules() -> Value {
+    let sample: Value = serde_saphyr::from_str(SAMPLE).unwrap();
+    let spec = &sample["spec"];
+    json!({
+        "rewrite": {"acronyms": spec["rewrite"]["acronyms"]},
+        "retrieval": {"maxDistance": 1.4, "filterRules": spec["retrieval"]["filterRules"]},
+    })
+}
 
 fn document(doc_id: &str, text: &str, metadata: Value) -> Value {
     json!({"doc_id": doc_id, "text": text, "metadata": metadata})
 }
 
 async fn server(upstream: &Upstream) -> Server {
-    let server = Server::start(&format!("inferenceService: {{url: '{}'}}\n{RULES}", upstream.url)).await;
+    let mut settings = rules();
+    settings["inferenceService"] = json!({"url": upstream.url});
+    let server = Server::start(&settings.to_string()).await;
     let documents = [
         document("high", "The travel policy pays for trains.", json!({"category": "abo_policies", "priority": 8})),
         document("low", "The travel policy pays for planes.", json!({"category": "abo_policies", "priority": 3})),
@@ -66,7 +70,7 @@ async fn a_chat_that_asks_for_it_uses_the_rule_of_its_words() {
     assert_eq!(reply["explanation"]["stages"][0]["rule"], 1);
     let reply = chat("What is the dean called?", on.clone()).await;
     assert_eq!(ids(&reply["source_nodes"]), ["dean"]);
-    assert_eq!(reply["explanation"]["stages"][0]["rule"], 3);
+    assert_eq!(reply["explanation"]["stages"][0]["rule"], 4);
 
     // Without the field, nothing is filtered.
     let reply = chat("What is the dean called?", Value::Null).await;
