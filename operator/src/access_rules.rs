@@ -16,6 +16,13 @@ pub const WHAT_IS_A_RULE: &str = "has a text that is no rule: write a caller suc
                                   group:staff, serviceAccount:NAMESPACE/NAME, serviceAccount:NAMESPACE/*, or * for \
                                   every known caller";
 
+/// The most bytes that the rules of all indexes of an engine have together. A ConfigMap holds 1 MiB, and its text has
+/// marks around each rule.
+const MAX_BYTES: usize = 384 << 10;
+
+/// About how many bytes of the file a rule or an index has besides its text.
+const MARKS_BYTES: usize = 16;
+
 /// The rules of indexes by the name of the index. An index without rules is not in it.
 pub type RulesByIndex = BTreeMap<String, AccessRules>;
 
@@ -52,7 +59,9 @@ pub fn normalised(rules: Option<&AccessRules>) -> Option<AccessRules> {
 }
 
 /// The rules of the Indexes of an engine. Of several that fill the same index, the oldest decides. A rule that the
-/// server does not know is left out, because one would make it refuse the whole file: it lets nobody in.
+/// server does not know is left out, because one would make it refuse the whole file: it lets nobody in. Rules that find
+/// no room let nobody in either, and the rules of older Indexes come first: whoever writes an Index must not stop the
+/// rules of others.
 pub fn rules_of(engine: &Identity, all: &[Arc<Index>]) -> RulesByIndex {
     let is_of_engine = |index: &&Arc<Index>| {
         index.metadata.namespace.as_ref() == Some(&engine.namespace) && index.spec.engine_ref.name == engine.name
@@ -64,14 +73,26 @@ pub fn rules_of(engine: &Identity, all: &[Arc<Index>]) -> RulesByIndex {
             *place = index;
         }
     }
+    let mut oldest: Vec<(&str, &Index)> = oldest.into_iter().collect();
+    oldest.sort_by_key(|(_, index)| age(index));
+    let mut bytes_left = MAX_BYTES;
     let rules = oldest.into_iter().filter_map(|(name, index)| Some((name, normalised(index.spec.access.as_ref())?)));
     rules
         .map(|(name, mut rules)| {
             rules.read.retain(|rule| is_access_rule(rule));
             rules.write.retain(|rule| is_access_rule(rule));
+            let bytes = MARKS_BYTES + name.len() + bytes_of(&rules.read) + bytes_of(&rules.write);
+            match bytes_left.checked_sub(bytes) {
+                Some(left) => bytes_left = left,
+                None => rules = AccessRules::default(),
+            }
             (name.to_owned(), rules)
         })
         .collect()
+}
+
+fn bytes_of(rules: &[String]) -> usize {
+    rules.iter().map(|rule| MARKS_BYTES + rule.len()).sum()
 }
 
 /// The text of `access.yaml`.

@@ -40,6 +40,23 @@ fn the_oldest_index_decides_and_those_of_other_engines_do_not_count() {
     assert_eq!(rules_of(&engine(), &indexes), RulesByIndex::new());
 }
 
+#[test]
+fn rules_without_room_let_nobody_in_and_do_not_stop_those_of_older_indexes() {
+    let long = |number: usize| format!("user:{number:0>250}");
+    let many: Vec<String> = (0..100).map(long).collect();
+    let of = |number: usize| {
+        let created = format!("2026-11-22T09:00:{number:02}Z");
+        index("docs", &format!("i{number:02}"), &created, &json!({"access": {"read": many, "write": ["key:ci"]}}))
+    };
+    // The youngest first, whose name also comes first.
+    let indexes: Vec<_> = (0..30).rev().map(of).collect();
+    let rules = rules_of(&engine(), &indexes);
+    assert_eq!((rules.len(), rules["i00"].read.len(), rules["i29"].read.len()), (30, 100, 0));
+    assert_eq!(rules["i29"].write, Vec::<String>::new());
+    let text = serde_saphyr::to_string(&rules).unwrap();
+    assert!(text.len() < 512 << 10, "{} bytes", text.len());
+}
+
 fn read_only() -> serde_json::Value {
     json!({"indexName": "shared", "access": {"read": ["user:late"]}})
 }

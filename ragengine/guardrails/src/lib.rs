@@ -5,7 +5,8 @@
 //!   └─ Policy: the scanners, in their order
 //!        ├─ check: a whole answer
 //!        └─ stream: an answer that arrives piece by piece
-//!             └─ a chain of stages, one for each scanner, each on the output of the one before
+//!             ├─ a chain of stages, one for each scanner, each on the output of the one before
+//!             └─ permits_call: a tool call of the answer; any finding blocks the answer
 //! ```
 //!
 //! # Scanners
@@ -19,7 +20,7 @@
 //! | `invisible_text` | | invisible characters | nothing | nothing |
 //! | `json` | `required_elements` (0), `repair` (true) | answers that are not JSON | `[REDACTED]` for the whole | all |
 //! | `token_limit` | `limit` (4096), `encoding_name` (cl100k_base) or `model_name` | longer answers | the end is cut off | the last word near the limit |
-//! | `reading_time` | `max_time` in minutes, `truncate` (false) | longer answers, at 200 words per minute | `[REDACTED]` for the rest; nothing with `truncate` | nothing |
+//! | `reading_time` | `max_time` in minutes, `truncate` (false) | longer answers, at 200 words per minute | `[REDACTED]` for the rest; nothing with `truncate` | space at the limit |
 //!
 //! All matches of all patterns are replaced. With the action `block`, any finding blocks the answer.
 //!
@@ -28,6 +29,13 @@
 //! The scanners work in the policy's order, each on what the one before has left. A redaction can make text that an
 //! earlier scanner looks for. So afterwards scanners that block look again if a later one redacts, and those that redact
 //! if a later one removes characters.
+//!
+//! # Tool calls
+//!
+//! A redaction would break the arguments of a tool call, so any finding in a call blocks the answer. The arguments must
+//! hold the whole policy, as an answer must. In the id, the name and the text behind JSON escapes, such as `\u0041`, only
+//! the scanners look that find something forbidden: `json`, `token_limit`, `reading_time` and `regex` with
+//! `is_blocked: false` do not.
 //!
 //! # Example
 //!
@@ -54,6 +62,7 @@
 //! whole of it, fail closed: the answer is blocked, or `[REDACTED]` stands for everything up to the end of the match, and
 //! for a few characters after it.
 
+mod call;
 mod checked;
 mod error;
 mod file;
@@ -65,6 +74,7 @@ mod scanner;
 mod stage;
 mod stream;
 
+pub use call::Call;
 pub use checked::{Checked, Outcome};
 pub use error::PolicyError;
 pub use file::{PolicyFile, PolicyProblem};

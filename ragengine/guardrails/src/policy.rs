@@ -23,6 +23,9 @@ pub const DEFAULT_BLOCK_MESSAGE: &str = "The model output was blocked by output 
 #[derive(Clone)]
 pub struct Policy(pub(crate) Arc<Inner>);
 
+/// The stages of scanners, each with the type.
+pub(crate) type Chain = Vec<(&'static str, Stage)>;
+
 pub(crate) struct Inner {
     id: String,
     pub block_message: String,
@@ -82,14 +85,26 @@ impl Policy {
 
     /// Begins to check an answer that arrives piece by piece. Each choice of a reply needs its own.
     pub fn stream(&self) -> GuardStream {
-        GuardStream::new(self.0.clone())
+        GuardStream::new(self.clone(), self.0.chain())
+    }
+
+    /// Begins to look only for text that must not be there.
+    pub(crate) fn content_stream(&self) -> GuardStream {
+        GuardStream::new(self.clone(), self.0.content_chain())
     }
 }
 
 impl Inner {
     /// The chain of all scanners for one answer, each with its type.
-    pub fn chain(&self) -> Result<Vec<(&'static str, Stage)>, Stuck> {
+    fn chain(&self) -> Result<Chain, Stuck> {
         self.scanners.iter().chain(&self.second_looks).map(|scanner| Ok((scanner.name, scanner.stage()?))).collect()
+    }
+
+    /// The chain of the scanners that find text that must not be there. None of them looks twice, because any finding
+    /// is enough.
+    fn content_chain(&self) -> Result<Chain, Stuck> {
+        let finding = self.scanners.iter().filter(|scanner| scanner.finds_forbidden());
+        finding.map(|scanner| Ok((scanner.name, scanner.stage()?))).collect()
     }
 }
 

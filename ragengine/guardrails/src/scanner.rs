@@ -82,4 +82,13 @@ impl Scanner {
     pub fn looks_at_content(&self) -> bool {
         matches!(self.work, Work::Patterns(_) | Work::Whole(_))
     }
+
+    /// Whether it finds text that must not be there. The others look at the length or the form of a whole answer.
+    pub fn finds_forbidden(&self) -> bool {
+        match &self.work {
+            Work::Patterns(_) => true,
+            Work::Whole(whole) => whole.finds_forbidden(),
+            Work::Tokens(_) | Work::Words(_) => false,
+        }
+    }
 }

@@ -1,9 +1,10 @@
 use std::fmt;
-use std::sync::Arc;
 
+use crate::call::Call;
 use crate::checked::Outcome;
-use crate::policy::Inner;
-use crate::stage::{Blocked, Stage};
+use crate::patterns::Stuck;
+use crate::policy::{Chain, Policy};
+use crate::stage::Blocked;
 
 /// Checks one answer while it arrives.
 ///
@@ -12,8 +13,8 @@ use crate::stage::{Blocked, Stage};
 /// line. Then [`outcome`](Self::outcome) is [`Outcome::Blocked`], every later text is empty, and the caller may stop the
 /// language model.
 pub struct GuardStream {
-    policy: Arc<Inner>,
-    stages: Vec<(&'static str, Stage)>,
+    policy: Policy,
+    stages: Chain,
     /// Text between two stages. Kept to save allocations.
     front: String,
     back: String,
@@ -27,8 +28,8 @@ pub struct GuardStream {
 }
 
 impl GuardStream {
-    pub(crate) fn new(policy: Arc<Inner>) -> Self {
-        let stages = policy.chain();
+    /// Passes an answer through these stages.
+    pub(crate) fn new(policy: Policy, stages: Result<Chain, Stuck>) -> Self {
         let failed = stages.is_err();
         Self {
             policy,
@@ -63,6 +64,21 @@ impl GuardStream {
         self.front.clear();
         let result = self.pass_rest();
         self.returned(result)
+    }
+
+    /// Whether a tool call of the answer may be sent. If not, the answer is blocked from now on. Without a text: the
+    /// block message is not returned.
+    pub fn permits_call(&mut self, call: &Call<'_>) -> bool {
+        if self.failed || self.outcome == Outcome::Blocked {
+            return false;
+        }
+        let Some(found) = self.policy.objections(call) else { return true };
+        self.outcome = Outcome::Blocked;
+        self.stages.clear();
+        let new: Vec<_> = found.into_iter().filter(|name| !self.triggered.contains(name)).collect();
+        self.triggered.extend(new);
+        self.sort_triggered();
+        false
     }
 
     /// What has become of the answer so far.
@@ -120,7 +136,7 @@ impl GuardStream {
             self.outcome = Outcome::Blocked;
             self.stages.clear();
             let separator = if self.shown { "\n\n" } else { "" };
-            return format!("{separator}{}", self.policy.block_message);
+            return format!("{separator}{}", self.policy.block_message());
         }
         self.shown |= !self.front.is_empty();
         self.front.clone()
@@ -133,7 +149,11 @@ impl GuardStream {
                 self.outcome = Outcome::Redacted;
             }
         }
-        let order = |name: &&str| self.policy.scanners.iter().position(|scanner| scanner.name == *name);
+        self.sort_triggered();
+    }
+
+    fn sort_triggered(&mut self) {
+        let order = |name: &&str| self.policy.0.scanners.iter().position(|scanner| scanner.name == *name);
         if self.triggered.len() > 1 {
             self.triggered.sort_by_key(order);
         }

@@ -27,6 +27,11 @@ pub(crate) enum Whole {
 }
 
 impl Whole {
+    /// Whether it finds text that must not be there.
+    pub fn finds_forbidden(&self) -> bool {
+        matches!(self, Self::Regex { is_blocked: true, .. } | Self::ContainsAll { .. })
+    }
+
     pub fn judge(&self, text: &str) -> Verdict {
         match self {
             Self::Regex { regex, is_blocked } if regex::is_match(regex, text) == *is_blocked => Verdict::Refuse,

@@ -101,14 +101,15 @@ impl TokenStage {
             return Ok(());
         }
         self.ended = true;
+        let shown = std::mem::take(&mut self.shown);
         if self.action == Action::Block {
             return Err(Blocked);
         }
         let tokens = bpe.encode_via_backtracking(word.as_bytes());
         let within: usize = tokens.iter().take(self.left).map(|id| bpe.token_len(*id)).sum();
         let end = text.floor_char_boundary(offset + within);
-        if self.shown < end {
-            out.push_str(&text[self.shown..end]);
+        if shown < end {
+            out.push_str(&text[shown..end]);
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Limits the reading time.
 
 use super::{Action, Blocked};
+use crate::limits::MAX_HELD_BYTES;
 use crate::redaction::REDACTED;
 use crate::scanner::ReadingTime;
 
@@ -11,6 +12,7 @@ pub(crate) struct WordStage {
     words: u64,
     in_word: bool,
     /// Whitespace after the last word within the limit. It is shown only before something else.
+    /// At most [`MAX_HELD_BYTES`].
     space: String,
     ended: bool,
 }
@@ -36,6 +38,10 @@ impl WordStage {
             if char.is_whitespace() {
                 self.in_word = false;
                 if self.words == self.limit.max_words {
+                    // Endless space must not fill the memory. It fails closed, as a match that is too long.
+                    if self.space.len() + char.len_utf8() > MAX_HELD_BYTES {
+                        return self.end(out);
+                    }
                     self.space.push(char);
                     continue;
                 }

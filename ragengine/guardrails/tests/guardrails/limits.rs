@@ -1,3 +1,6 @@
+use ragengine_guardrails::Outcome;
+use ragengine_guardrails::limits::MAX_HELD_BYTES;
+
 use crate::support::{blocked, one, passed, policy, redacted};
 
 fn words(count: usize) -> String {
@@ -69,4 +72,41 @@ fn a_long_word_is_not_counted_again_and_again() {
     }
     stream.finish();
     assert!(begun.elapsed().as_secs() < 20);
+}
+
+#[test]
+fn endless_space_at_the_reading_time_fails_closed() {
+    let (two, space) =
+        (|fields| one(&format!("type: reading_time, max_time: 0.01, {fields}")), " ".repeat(MAX_HELD_BYTES));
+    passed(&two("truncate: true"), &["two words", &space]);
+    redacted(&two("truncate: true"), &["two words", &space, " "], "two words");
+    redacted(&two("truncate: false"), &["two words", &space, "\n"], &format!("two words{space}[REDACTED]"));
+    blocked(&two("action: block"), &["two words", &space, " "]);
+    let policy = policy(&two("truncate: true"));
+    let mut stream = policy.stream();
+    for _ in 0..100 {
+        stream.push("two words");
+        stream.push(&space);
+        assert!(stream.held_bytes() <= MAX_HELD_BYTES);
+    }
+}
+
+#[test]
+fn nothing_is_held_after_the_token_limit() {
+    // Ended while the text is counted, and at the end of the answer.
+    for (fields, pieces) in
+        [("limit: 5", ["one two three ", "four five six seven eight nine"]), ("limit: 2", ["one two", " three"])]
+    {
+        for action in ["redact", "block"] {
+            let policy = policy(&one(&format!("type: token_limit, {fields}, action: {action}")));
+            let mut stream = policy.stream();
+            for piece in pieces {
+                stream.push(piece);
+                assert!(format!("{stream:?}").contains("held_bytes"));
+            }
+            stream.finish();
+            assert_eq!(stream.held_bytes(), 0, "{fields} {action}");
+            assert_ne!(stream.outcome(), Outcome::Passed);
+        }
+    }
 }

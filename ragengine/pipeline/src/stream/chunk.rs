@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::marking::{holds_words, is_error, usage};
-use super::{Usage, data, is_finish};
+use super::{ToolCall, Usage, data, is_finish};
 
 /// A part of one choice of the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct Delta {
     pub text: String,
     /// Why the choice ended. None while it continues.
     pub finish_reason: Option<String>,
+    /// All tool calls of the choice. Only a strict [`Rewriting`](super::Rewriting) fills them in, at the end of a choice.
+    pub tool_calls: Vec<ToolCall>,
 }
 
 /// The content of an event.
@@ -93,14 +95,15 @@ fn said(data: &str) -> Said {
     let usage = wire.usage.and_then(|_| usage(data));
     let may_finish = wire.choices.iter().any(|choice| choice.finish_reason.is_some());
     let is_finish = may_finish && is_finish(data);
-    let has_words = wire.choices.iter().any(|choice| choice.delta.has_words);
+    let has_words = wire.choices.iter().any(|choice| choice.delta.as_ref().is_some_and(|delta| delta.has_words));
     let deltas = wire.choices.into_iter().map(|choice| Delta {
         choice: choice.index,
-        text: choice.delta.text.into_owned(),
+        text: choice.delta.unwrap_or_default().text.into_owned(),
         finish_reason: choice
             .finish_reason
             .filter(|_| is_finish)
             .and_then(|reason| serde_json::from_str(reason.get()).ok()),
+        tool_calls: Vec::new(),
     });
     Said::Answer { deltas: deltas.collect(), usage, has_words, has_error }
 }
@@ -108,7 +111,12 @@ fn said(data: &str) -> Said {
 /// Reads as much as possible from an event whose JSON has another shape.
 fn said_oddly(data: &str) -> Said {
     let finish_reason = is_finish(data).then(|| "unknown".to_owned());
-    let deltas = finish_reason.map(|reason| Delta { choice: 0, text: String::new(), finish_reason: Some(reason) });
+    let deltas = finish_reason.map(|reason| Delta {
+        choice: 0,
+        text: String::new(),
+        finish_reason: Some(reason),
+        tool_calls: Vec::new(),
+    });
     Said::Answer {
         deltas: deltas.into_iter().collect(),
         usage: usage(data),
@@ -121,8 +129,9 @@ fn said_oddly(data: &str) -> Said {
 struct Wire<'a> {
     #[serde(borrow, default)]
     choices: Vec<Choice<'a>>,
-    #[serde(default)]
-    usage: Option<Usage>,
+    // Its form must not decide whether the text beside it is read.
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
 }
@@ -132,7 +141,7 @@ struct Choice<'a> {
     #[serde(default)]
     index: u64,
     #[serde(borrow, default)]
-    delta: Words<'a>,
+    delta: Option<Words<'a>>,
     #[serde(borrow, default)]
     finish_reason: Option<&'a RawValue>,
 }
@@ -200,6 +209,7 @@ mod tests {
             choice,
             text: text.to_owned(),
             finish_reason: reason.map(str::to_owned),
+            tool_calls: Vec::new(),
         };
         let deltas = vec![delta(1, "a\n\"b\"", None), delta(0, "", Some("stop"))];
         let usage = Some(Usage { prompt_tokens: 3, completion_tokens: 2 });
@@ -230,6 +240,19 @@ mod tests {
                 panic!("no answer: {delta}");
             };
             assert_eq!(has_words, expected, "{delta}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_read_beside_odd_fields() {
+        for data in [
+            r#"{"choices":[{"delta":{"content":"a"}},{"index":1,"delta":null}]}"#,
+            r#"{"choices":[{"delta":{"content":"a"}},{"index":1}],"usage":{"prompt_tokens":null}}"#,
+            r#"{"choices":[{"delta":{"content":"a"}},{"index":1}],"usage":1.5}"#,
+        ] {
+            let Said::Answer { deltas, usage, .. } = read(data).said else { panic!("no answer: {data}") };
+            let texts: Vec<_> = deltas.iter().map(|delta| (delta.choice, delta.text.as_str())).collect();
+            assert_eq!((texts, usage), (vec![(0, "a"), (1, "")], None), "{data}");
         }
     }
 

@@ -1,10 +1,15 @@
 //! Changes the text of a streamed answer, for stages that hold text back or replace it.
 
+mod open;
+mod strictly;
+
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+use self::open::Open;
 use super::chunk::{Chunk, Delta, Said};
 use super::event;
+use super::strict::Unchecked;
 
 /// What becomes of a part of a choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,46 +18,61 @@ pub struct Change {
     pub text: String,
     /// The finish reason instead of the language model's. None: it stays.
     pub finish_reason: Option<&'static str>,
+    /// Whether the tool calls may be sent. If not, they are removed, and the finish reason is `content_filter`. Only
+    /// looked at in strict mode.
+    pub keeps_calls: bool,
 }
 
-/// Writes the events of an answer with other texts. An event whose text does not change keeps its bytes.
+/// Writes the events of an answer with other texts. An event whose text does not change keeps its bytes, unless the mode
+/// is strict.
 #[derive(Debug, Default)]
 pub struct Rewriting {
     /// The first event with choices, whose other fields the events that are added have, too.
     first: Option<Bytes>,
-    /// Whether only text that `change` has seen may pass.
+    /// Whether only what `change` has seen may pass.
     is_strict: bool,
+    /// The choices so far.
+    open: Open,
 }
 
 impl Rewriting {
-    /// Lets only text pass that `change` has seen, and tool calls. Reasoning and other texts are removed.
+    /// Lets only texts and tool calls pass that `change` has seen. Every event is written anew, from known fields.
+    /// Reasoning, probabilities and unknown fields are removed. Tool calls are held until their choice ends.
     pub fn strict() -> Self {
-        Self { first: None, is_strict: true }
+        Self { is_strict: true, ..Self::default() }
     }
 
     /// The events instead of this one. `change` is called for each part of a choice, in order. The rest of a choice comes
-    /// in an event of its own before the one with the finish reason.
-    pub fn rewrite(&mut self, chunk: Chunk, change: impl FnMut(&Delta) -> Change) -> Vec<Chunk> {
-        let Said::Answer { deltas, .. } = &chunk.said else { return vec![chunk] };
+    /// in an event of its own before the one with the finish reason. In strict mode, tool calls without a finish reason
+    /// come before `[DONE]`.
+    ///
+    /// # Errors
+    ///
+    /// [`Unchecked`] if the text of a choice is longer than [`MAX_ANSWER_BYTES`](super::MAX_ANSWER_BYTES), or there are
+    /// too many choices. In strict mode also if the event cannot be read. Nothing of the answer may be sent any more.
+    pub fn rewrite(&mut self, chunk: Chunk, change: impl FnMut(&Delta) -> Change) -> Result<Vec<Chunk>, Unchecked> {
+        if self.is_strict {
+            return self.rewrite_strictly(&chunk.raw, change);
+        }
+        let Said::Answer { deltas, .. } = &chunk.said else { return Ok(vec![chunk]) };
         if !deltas.is_empty() && self.first.is_none() {
             self.first = Some(chunk.raw.clone());
         }
+        for delta in deltas {
+            self.open.add_text(delta.choice, &delta.text)?;
+        }
         let changes: Vec<Change> = deltas.iter().map(change).collect();
         let is_same = |(delta, change): (&Delta, &Change)| delta.text == change.text && change.finish_reason.is_none();
-        let has_other_text = self.is_strict && has_other_text(&chunk);
-        if deltas.iter().zip(&changes).all(is_same) && !has_other_text {
-            return vec![chunk];
+        if deltas.iter().zip(&changes).all(is_same) {
+            return Ok(vec![chunk]);
         }
         let mut written = Vec::new();
         let mut value: Value = chunk.data().and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
         if value.is_null() {
-            return written;
+            return Ok(written);
         }
         let mut choices: Vec<&mut Value> =
             value.get_mut("choices").and_then(Value::as_array_mut).into_iter().flatten().collect();
-        if self.is_strict {
-            choices.iter_mut().for_each(|choice| keep_checked(choice.get_mut("delta")));
-        }
         for ((delta, change), position) in deltas.iter().zip(changes).zip(0..) {
             let is_last = delta.finish_reason.is_some();
             if is_last && !change.text.is_empty() {
@@ -66,15 +86,18 @@ impl Rewriting {
             }
         }
         if !is_empty(&value) {
-            written.push(Chunk::read(event(&value.to_string()).into()));
+            written.push(written_chunk(value));
         }
-        written
+        Ok(written)
     }
 
     /// The events that end an answer before the language model does: one with a finish reason, and `[DONE]`.
     pub fn end(&self, choice: u64, finish_reason: &str) -> [Chunk; 2] {
-        let choices = json!([{"index": choice, "delta": {}, "finish_reason": finish_reason}]);
-        [self.with_choices(choices), Chunk::read(event("[DONE]").into())]
+        [self.last(choice, finish_reason), Chunk::read(event("[DONE]").into())]
+    }
+
+    fn last(&self, choice: u64, finish_reason: &str) -> Chunk {
+        self.with_choices(json!([{"index": choice, "delta": {}, "finish_reason": finish_reason}]))
     }
 
     /// An event with a part of a choice.
@@ -88,24 +111,12 @@ impl Rewriting {
         event_value
             .retain(|name, _| ["id", "object", "created", "model", "system_fingerprint"].contains(&name.as_str()));
         event_value.insert("choices".to_owned(), choices);
-        Chunk::read(event(&Value::from(event_value).to_string()).into())
+        written_chunk(event_value.into())
     }
 }
 
-/// Whether an event has text besides the texts of its choices.
-fn has_other_text(chunk: &Chunk) -> bool {
-    let Said::Answer { deltas, has_words, .. } = &chunk.said else { return false };
-    let has_reasoning = || memchr::memmem::find(&chunk.raw, b"reasoning").is_some();
-    *has_words && (deltas.iter().any(|delta| delta.text.is_empty()) || has_reasoning())
-}
-
-/// Removes what is neither the text of a message, nor a call of a tool.
-pub(super) fn keep_checked(message: Option<&mut Value>) {
-    let Some(message) = message.and_then(Value::as_object_mut) else { return };
-    message.retain(|name, value| match name.as_str() {
-        "content" => value.is_string() || value.is_null(),
-        name => ["role", "tool_calls", "function_call", "tool_call_id"].contains(&name),
-    });
+fn written_chunk(value: Value) -> Chunk {
+    Chunk::read(event(&value.to_string()).into())
 }
 
 /// Sets the text of a choice. The probabilities of its tokens belong to the text before.
@@ -132,6 +143,7 @@ fn is_empty(value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{AnswerTooLong, MAX_ANSWER_BYTES, MAX_CHOICES};
     use super::*;
 
     fn chunk(value: &Value) -> Chunk {
@@ -147,7 +159,7 @@ mod tests {
     }
 
     fn to(text: &str) -> Change {
-        Change { text: text.to_owned(), finish_reason: None }
+        Change { text: text.to_owned(), ..Change::default() }
     }
 
     #[test]
@@ -155,30 +167,31 @@ mod tests {
         let given = Chunk::read(Bytes::from_static(
             b"data: {\"x\":1.0, \"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n",
         ));
-        let written = Rewriting::default().rewrite(given.clone(), |delta| to(&delta.text));
+        let written = Rewriting::default().rewrite(given.clone(), |delta| to(&delta.text)).unwrap();
         assert_eq!(written, [given]);
     }
 
     #[test]
     fn a_text_is_held_back_and_changed() {
         let mut rewriting = Rewriting::default();
-        assert_eq!(rewriting.rewrite(chunk(&part("a [")), |_| to("")), []);
-        assert_eq!(values(&rewriting.rewrite(chunk(&part("2] b")), |_| to("a [1] b"))), [part("a [1] b")]);
+        assert_eq!(rewriting.rewrite(chunk(&part("a [")), |_| to("")).unwrap(), []);
+        assert_eq!(values(&rewriting.rewrite(chunk(&part("2] b")), |_| to("a [1] b")).unwrap()), [part("a [1] b")]);
         let role = json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": "x"}, "logprobs": {}}]});
         let expected = json!({"choices": [{"index": 0, "delta": {"role": "assistant"}}]});
-        assert_eq!(values(&rewriting.rewrite(chunk(&role), |_| to(""))), [expected]);
+        assert_eq!(values(&rewriting.rewrite(chunk(&role), |_| to("")).unwrap()), [expected]);
     }
 
     #[test]
     fn the_rest_comes_before_the_end() {
         let mut rewriting = Rewriting::default();
-        drop(rewriting.rewrite(chunk(&part("a")), |_| to("")));
+        assert_eq!(rewriting.rewrite(chunk(&part("a")), |_| to("")), Ok(Vec::new()));
         let last = json!({"id": "c1", "model": "m", "choices": [{"index": 0, "delta": {"content": "b"},
             "finish_reason": "stop"}], "usage": {"prompt_tokens": 1}});
-        let blocked = |_: &Delta| Change { text: "ab".to_owned(), finish_reason: Some("content_filter") };
+        let blocked =
+            |_: &Delta| Change { text: "ab".to_owned(), finish_reason: Some("content_filter"), ..Change::default() };
         let end = json!({"id": "c1", "model": "m", "choices": [{"index": 0, "delta": {},
             "finish_reason": "content_filter"}], "usage": {"prompt_tokens": 1}});
-        assert_eq!(values(&rewriting.rewrite(chunk(&last), blocked)), [part("ab"), end]);
+        assert_eq!(values(&rewriting.rewrite(chunk(&last), blocked).unwrap()), [part("ab"), end]);
     }
 
     #[test]
@@ -186,28 +199,9 @@ mod tests {
         let both =
             json!({"choices": [{"index": 1, "delta": {"content": "x"}}, {"index": 0, "delta": {"content": "y"}}]});
         let written =
-            Rewriting::default().rewrite(chunk(&both), |delta| to(&format!("{}{}", delta.text, delta.choice)));
+            Rewriting::default().rewrite(chunk(&both), |delta| to(&format!("{}{}", delta.text, delta.choice))).unwrap();
         let texts = |place: usize| values(&written)[0]["choices"][place]["delta"]["content"].clone();
         assert_eq!((texts(0), texts(1)), (json!("x1"), json!("y0")));
-    }
-
-    #[test]
-    fn only_text_that_was_seen_passes_if_it_is_strict() {
-        let event = |delta: &Value| chunk(&json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]}));
-        let mut rewriting = Rewriting::strict();
-        let tool = json!({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]});
-        for (delta, expected) in [
-            (json!({"reasoning_content": "the key is sk-1"}), None),
-            (json!({"content": "Hi", "reasoning": "the key"}), Some(json!({"content": "Hi"}))),
-            (json!({"content": [{"type": "text", "text": "the key"}]}), None),
-            (json!({"role": "assistant", "refusal": "the key"}), Some(json!({"role": "assistant"}))),
-            (tool.clone(), Some(tool)),
-        ] {
-            let written = values(&rewriting.rewrite(event(&delta), |delta| to(&delta.text)));
-            assert_eq!(written.first().map(|value| value["choices"][0]["delta"].clone()), expected, "{delta}");
-        }
-        let [last, done] = rewriting.end(0, "content_filter");
-        assert!(last.is_finish() && done.said == Said::Done);
     }
 
     #[test]
@@ -215,7 +209,27 @@ mod tests {
         let usage = chunk(&json!({"choices": [], "usage": {"prompt_tokens": 3}}));
         let done = Chunk::read(Bytes::from_static(b"data: [DONE]\n\n"));
         for given in [usage, done] {
-            assert_eq!(Rewriting::default().rewrite(given.clone(), |_| to("changed")), [given]);
+            assert_eq!(Rewriting::default().rewrite(given.clone(), |_| to("changed")).unwrap(), [given]);
+        }
+    }
+
+    #[test]
+    fn an_endless_answer_is_refused() {
+        for mut rewriting in [Rewriting::default(), Rewriting::strict()] {
+            let half = chunk(&part(&"a".repeat(MAX_ANSWER_BYTES / 2)));
+            let mut add = |given: Chunk| rewriting.rewrite(given, |_| to("")).map(drop);
+            assert_eq!([add(half.clone()), add(half)], [Ok(()), Ok(())]);
+            assert_eq!(add(chunk(&part("a"))), Err(Unchecked::TooLong(AnswerTooLong)));
+        }
+    }
+
+    #[test]
+    fn too_many_choices_are_refused() {
+        let choice = |index: usize| json!({"index": index, "delta": {"content": "a"}});
+        let choices: Vec<Value> = (0..=MAX_CHOICES).map(choice).collect();
+        for mut rewriting in [Rewriting::default(), Rewriting::strict()] {
+            let written = rewriting.rewrite(chunk(&json!({"choices": choices})), |_| to(""));
+            assert_eq!(written, Err(Unchecked::TooManyChoices));
         }
     }
 }

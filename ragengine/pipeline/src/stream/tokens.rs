@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::chunk::{Chunk, Said};
+use super::strict::bounded_error;
 use super::{Piece, Usage, Verdict, typed_event};
 
 /// The longest answer, in bytes. It is held in memory until its end.
@@ -86,7 +87,7 @@ impl TokenReader {
 fn message(chunk: &Chunk) -> String {
     let error: Value = chunk.data().and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
     let message = [&error["error"]["message"], &error["error"], &error["message"]].into_iter().find_map(Value::as_str);
-    message.unwrap_or("no message").to_owned()
+    bounded_error(message.unwrap_or("no message").to_owned())
 }
 
 #[cfg(test)]
@@ -148,6 +149,12 @@ mod tests {
             assert_eq!((text, reader.error()), ("Tell".to_owned(), Some(message)));
             assert!(reader.verdict().has_error);
         }
+    }
+
+    #[test]
+    fn the_message_of_an_error_is_bounded() {
+        let (_, reader) = read(&event(&json!({"error": {"message": "x".repeat(10_000)}}).to_string()), 1_000);
+        assert_eq!(reader.error().map(str::len), Some(1_000));
     }
 
     #[test]

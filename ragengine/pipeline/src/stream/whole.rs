@@ -1,5 +1,7 @@
 //! Answers that are not streamed.
 
+mod strictly;
+
 use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
@@ -8,8 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::chunk::text;
-use super::rewriting::keep_checked;
-use super::{Change, Usage, with_fields};
+use super::{Change, ToolCall, Usage, with_fields};
 
 /// What a whole answer of the language model reports besides its choices, parsed from JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Choice {
     pub text: String,
     /// Why it ended.
     pub finish_reason: Option<String>,
+    /// Its tool calls. Only a strict [`with_changes`] fills them in.
+    pub tool_calls: Vec<ToolCall>,
 }
 
 /// Decodes a JSON string. None if the value has another type.
@@ -83,6 +86,7 @@ impl From<WireChoice<'_>> for Choice {
             index: choice.index,
             text: choice.message.and_then(|message| message.content).and_then(string).unwrap_or_default(),
             finish_reason: choice.finish_reason.and_then(string),
+            tool_calls: Vec::new(),
         }
     }
 }
@@ -125,16 +129,16 @@ impl Whole {
     }
 }
 
-/// A whole answer in which each choice has another text. None if it has no choices. If `is_strict`, other texts are
-/// removed, such as reasoning.
+/// A whole answer in which each choice has another text. None if it has no choices that can be read. If `is_strict`, it
+/// is written anew from known fields, and only texts and tool calls pass that `change` has seen.
 pub fn with_changes(answer: &str, is_strict: bool, mut change: impl FnMut(&Choice) -> Change) -> Option<String> {
+    if is_strict {
+        return strictly::with_changes(answer, change);
+    }
     let mut value: Value = serde_json::from_str(answer).ok()?;
     let choices = value.get_mut("choices")?.as_array_mut()?;
     for (choice, written) in Choice::read_all(answer).iter().zip(choices) {
-        let Change { text, finish_reason } = change(choice);
-        if is_strict {
-            keep_checked(written.get_mut("message"));
-        }
+        let Change { text, finish_reason, .. } = change(choice);
         let has_text = written["message"]["content"].is_string();
         if let Some(written) = written.as_object_mut() {
             // The probabilities belong to the text before.
@@ -198,6 +202,7 @@ mod tests {
         let change = |choice: &Choice| Change {
             text: choice.text.to_uppercase(),
             finish_reason: (choice.index == 0).then_some("content_filter"),
+            keeps_calls: false,
         };
         let expected = concat!(
             r#"{"id":"c1","choices":[{"index":0,"message":{"role":"assistant","content":"A"},"#,
@@ -216,6 +221,7 @@ mod tests {
             index,
             text: text.to_owned(),
             finish_reason: reason.map(str::to_owned),
+            tool_calls: Vec::new(),
         };
         for (choices, expected) in [
             (

@@ -14,11 +14,11 @@ const MAX_NAME_BYTES: usize = 256;
 pub struct AccessRules {
     /// Who may ask, retrieve, list and vote. Default: only those in `write`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 1000), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
+    #[schemars(length(max = 100), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
     pub read: Vec<String>,
     /// Who may do that, and change documents, settings and sources. Default: nobody.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 1000), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
+    #[schemars(length(max = 100), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
     pub write: Vec<String>,
 }
 
@@ -28,11 +28,11 @@ pub struct AccessRules {
 pub struct DefaultAccess {
     /// Who may ask, retrieve, list and vote. Default: `["*"]`, every known caller.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 1000), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
+    #[schemars(length(max = 100), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
     pub read: Option<Vec<String>>,
     /// Who may do that, and change documents, settings and sources. Default: nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 1000), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
+    #[schemars(length(max = 100), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
     pub write: Option<Vec<String>>,
 }
 
