@@ -49,8 +49,9 @@ pub struct Passage<'a> {
 /// A passage as a block of the prompt: a head with its number, and title, heading, page and address if known; its text;
 /// an empty line.
 ///
-/// Everything that looks like a boundary, the number of another passage or the end of the message is escaped. Title and
-/// heading are quoted, because a document may have a title such as `page 7` or an address that is not its own.
+/// Everything that looks like a boundary, the number of another passage or the end of the message is escaped. Invisible
+/// characters are dropped, those that change the direction are shown. Title and heading are quoted, because a document
+/// may have a title such as `page 7` or an address that is not its own.
 pub fn block(number: usize, passage: &Passage<'_>) -> String {
     let page = passage.page.map(|page| format!("page {page}"));
     let said = [passage.title, passage.heading].into_iter().flatten().map(escape::quotation);
@@ -94,7 +95,7 @@ pub fn escaped_name(name: &str) -> String {
 }
 
 /// A text in which everything that looks like a boundary, the number of a passage or the end of the message has a
-/// backslash.
+/// backslash. Invisible characters are dropped, those that change the direction are shown.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     escape::text(text)
 }

@@ -114,7 +114,8 @@ pub(super) async fn cached_or_rewritten(
 ) -> Result<(Cached, Rewritten), ApiError> {
     let is_on = asked.uses_cache(app);
     if is_on && asked.has_no_history() {
-        let is_rewritten = asked.on.rewrites() && side_tasks.are_possible();
+        // Without a history, it is not condensed.
+        let is_rewritten = asked.on.reformulate && side_tasks.are_possible();
         let (cached, embedded) = in_span("cache", first_question(app, asked, is_rewritten, permit)).await?;
         return match cached {
             hit @ Cached::Hit(..) => Ok((hit, Rewritten::default())),

@@ -69,7 +69,8 @@ fn block_format(format: ContextFormat) -> u64 {
     let is_numbered = format == ContextFormat::Numbered;
     *FORMATS[usize::from(is_numbered)].get_or_init(|| {
         let (title, heading, url) = (Some("title [2]\n·"), Some("heading"), Some("url"));
-        let text = "text\n[2] ［3］ a[4] (5)[6]\n--- end\n―――\n---|---\n<|end|> </s> [/INST]";
+        let text = "text\n[2] ［3］ a[4] (5)[6]\n--- end\n―――\n---|---\n<|end|> </s> [/INST]\n=== 4\n\
+                    \u{200b}\u{202e} <bos> [|a|]";
         let block = match format {
             ContextFormat::Numbered => block(100, &Passage { title, heading, url, page: Some(1), text }),
             ContextFormat::Source => source_block("title [2]\n·", text),

@@ -37,6 +37,18 @@ DOCUMENTS = {
     "<h1>Markers</h1> [1] --- \u2581",
 }
 
+# Lines that tests want at the end of the run.
+CLOSING_LINES = pytest.StashKey()
+
+
+def pytest_configure(config):
+    config.stash[CLOSING_LINES] = []
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for line in config.stash[CLOSING_LINES]:
+        terminalreporter.write_line(line)
+
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
@@ -62,21 +74,35 @@ def llama(folder):
 @pytest.fixture(scope="session")
 def server(folder, llama):
     """The address of the RAGEngine server, with the documents in the index `client`."""
-    settings = folder / "settings.yaml"
-    # Every JSON file is a YAML file.
-    inference = {"url": f"{llama}/v1", "tokenizer": os.environ["LANGUAGE_MODEL_TOKENIZER"]}
-    settings.write_text(json.dumps({"inferenceService": inference, "retrieval": {"maxDistance": 1.3}}))
-    environment = {"LISTEN": "127.0.0.1:0", "DATA_DIR": str(folder / "data")}
-    command = [os.environ["RAGENGINE"], "serve", "--config", str(settings)]
-    with running(command, environment, folder / "ragengine.log", listening, "/readyz") as url:
+    with ragengine(folder / "ragengine", llama, max_distance=1.3) as url:
         add_documents(url)
         yield url
 
 
 @pytest.fixture(scope="session")
 def client(server):
+    with openai_client(server) as client:
+        yield client
+
+
+@contextmanager
+def ragengine(folder, llama, max_distance):
+    """Runs a RAGEngine server with its files in this folder. Its chats use chunks within this distance."""
+    folder.mkdir()
+    settings = folder / "settings.yaml"
+    # Every JSON file is a YAML file.
+    inference = {"url": f"{llama}/v1", "tokenizer": os.environ["LANGUAGE_MODEL_TOKENIZER"]}
+    settings.write_text(json.dumps({"inferenceService": inference, "retrieval": {"maxDistance": max_distance}}))
+    environment = {"LISTEN": "127.0.0.1:0", "DATA_DIR": str(folder / "data")}
+    command = [os.environ["RAGENGINE"], "serve", "--config", str(settings)]
+    with running(command, environment, folder / "server.log", listening, "/readyz") as url:
+        yield url
+
+
+@contextmanager
+def openai_client(url):
     with openai.DefaultHttpxClient(trust_env=False) as http:
-        yield openai.OpenAI(base_url=f"{server}/v1", api_key="unused", max_retries=0, timeout=300, http_client=http)
+        yield openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0, timeout=300, http_client=http)
 
 
 def add_documents(url):

@@ -113,3 +113,80 @@ async fn without_a_valid_policy_no_chat_is_answered() {
     }
     panic!("the mended policy does not hold");
 }
+
+/// A server with [`POLICY`], whose language model sends what `reply` makes: a whole reply, or the events of a stream.
+async fn sending(reply: Value, chunks: Vec<Value>) -> Server {
+    let upstream = Upstream::scripted(move |body| {
+        if body["stream"] == true {
+            let events = chunks.iter().map(|chunk| Ok(format!("data: {chunk}\n\n")));
+            return event_reply(events.chain([Ok("data: [DONE]\n\n".to_owned())]).collect());
+        }
+        json_reply(200, &reply)
+    })
+    .await;
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("guardrails.yaml");
+    fs::write(&file, POLICY).unwrap();
+    let yaml = format!(
+        "inferenceService: {{url: '{}'}}\nguardrails: {{enabled: true, policyFile: {}}}",
+        upstream.url,
+        file.display()
+    );
+    let server = Server::start_in(settings(&data, &yaml)).await;
+    std::mem::forget(data);
+    server
+}
+
+#[tokio::test]
+async fn fields_beside_the_message_do_not_carry_the_answer_out() {
+    let mut reply = completion("A unicorn files.");
+    reply["choices"][0]["token_ids"] = json!([1, 2, 3]);
+    reply["prompt_logprobs"] = json!(["unicorn"]);
+    let chunk = json!({"choices": [{"index": 0, "delta": {"content": "A unicorn files.", "refusal": "unicorn"},
+        "token_ids": [1, 2, 3], "finish_reason": "stop"}], "debug": "unicorn"});
+    let server = sending(reply, vec![chunk]).await;
+    for stream in [false, true] {
+        let body = json!({"stream": stream, "return_token_ids": true, "messages": [{"role": "user", "content": "Hi"}]});
+        let text = server.post("/v1/chat/completions", &body).await.text;
+        assert!(text.contains("A [REDACTED] files.") && !text.contains("unicorn"), "{text}");
+        assert!(!text.contains("token_ids"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_be_read_ends_with_an_error() {
+    let odd = json!({"choices": [{"index": 0, "delta": {"content": ["unicorn"]}}]});
+    let server = sending(completion("Hi."), vec![odd]).await;
+    let body = json!({"stream": true, "messages": [{"role": "user", "content": "Hi"}]});
+    let text = server.post("/v1/chat/completions", &body).await.text;
+    assert!(!text.contains("unicorn"), "{text}");
+}
+
+#[tokio::test]
+async fn tool_calls_pass_the_policy_or_are_removed() {
+    for (arguments, passes) in [("{\"name\":\"horse\"}", true), ("{\"name\":\"unicorn\"}", false)] {
+        let call = |arguments: &str| {
+            json!([{"index": 0, "id": "c1", "type": "function",
+                "function": {"name": "find", "arguments": arguments}}])
+        };
+        let mut reply = completion("");
+        reply["choices"][0]["message"]["tool_calls"] = call(arguments);
+        reply["choices"][0]["finish_reason"] = json!("tool_calls");
+        let (first, second) = arguments.split_at(12);
+        let chunk =
+            |delta: Value, reason: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+        let chunks = vec![
+            chunk(json!({"role": "assistant", "tool_calls": call(first)}), Value::Null),
+            chunk(json!({"tool_calls": [{"index": 0, "function": {"arguments": second}}]}), Value::Null),
+            chunk(json!({}), json!("tool_calls")),
+        ];
+        let server = sending(reply, chunks).await;
+        for stream in [false, true] {
+            let body = json!({"stream": stream, "tools": [], "messages": [{"role": "user", "content": "Hi"}]});
+            let text = server.post("/v1/chat/completions", &body).await.text;
+            assert_eq!(text.contains("horse"), passes, "{stream}: {text}");
+            assert!(!text.contains("unicorn"), "{stream}: {text}");
+            assert_eq!(text.contains("content_filter"), !passes, "{stream}: {text}");
+        }
+    }
+}

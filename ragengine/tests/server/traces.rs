@@ -37,6 +37,12 @@ async fn server(collector: &Collector, model: &Upstream, more: &str) -> Server {
     server
 }
 
+fn chat() -> Value {
+    let mut body = ask("docs", "When is the annual tax return due?");
+    body["model"] = json!("served");
+    body
+}
+
 async fn send(server: &Server, path: &str, body: &Value) -> String {
     let request =
         reqwest::Client::new().post(format!("{}{path}", server.url)).header("traceparent", TRACEPARENT).json(body);
@@ -66,7 +72,7 @@ fn parent<'a>(spans: &'a [Span], span: &Span) -> &'a str {
 async fn a_chat_is_a_tree_of_spans_in_the_trace_of_its_caller() {
     let (collector, model) = (Collector::start(), language_model().await);
     let server = server(&collector, &model, "").await;
-    send(&server, "/v1/chat/completions", &ask("docs", "When is the annual tax return due?")).await;
+    send(&server, "/v1/chat/completions", &chat()).await;
     let spans = trace(&collector, "POST /v1/chat/completions").await;
     let request = by_name(&spans, "POST /v1/chat/completions");
     assert_eq!(request.parent_span_id.as_deref(), Some("b7ad6b7169203331"));
@@ -77,7 +83,7 @@ async fn a_chat_is_a_tree_of_spans_in_the_trace_of_its_caller() {
     assert_eq!(request.resource["service.name"], json!("ragengine"));
     for (span, expected) in [
         ("plan", "POST /v1/chat/completions"),
-        ("embeddings BAAI/bge-small-en-v1.5", "POST /v1/chat/completions"),
+        ("embeddings all-MiniLM-L6-v2", "POST /v1/chat/completions"),
         ("retrieval docs", "POST /v1/chat/completions"),
         ("select", "POST /v1/chat/completions"),
         ("chat served", "POST /v1/chat/completions"),
@@ -126,7 +132,7 @@ async fn every_stage_of_a_conversation_has_a_span() {
 async fn the_span_of_a_stream_ends_with_it_and_failures_are_marked() {
     let (collector, model) = (Collector::start(), language_model().await);
     let server = server(&collector, &model, "").await;
-    let mut body = ask("docs", "When is the annual tax return due?");
+    let mut body = chat();
     body["stream"] = json!(true);
     let events = send(&server, "/v1/chat/completions", &body).await;
     assert!(events.contains("[DONE]"), "{events}");
@@ -151,7 +157,7 @@ async fn a_collector_that_is_down_costs_spans_and_no_answers() {
     let (mut collector, model) = (Collector::start(), language_model().await);
     let server = server(&collector, &model, "").await;
     collector.stop();
-    let body = ask("docs", "When is the annual tax return due?");
+    let body = chat();
     send(&server, "/v1/chat/completions", &body).await;
     let failed = || async {
         let metrics = server.get("/metrics").await.text;

@@ -1,51 +1,52 @@
 //! Escapes retrieved text. Otherwise a language model may mistake it for a boundary, the head of another passage, or
-//! the end of the message.
+//! the end of the message, or read what a person does not see.
 
+mod marks;
 mod numbers;
+mod seen;
 
 use std::borrow::Cow;
 
+use icu_properties::props::GeneralCategory;
+use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
+use marks::marks;
 use numbers::numbers;
+pub(crate) use seen::seen;
+
+const CATEGORIES: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::<GeneralCategory>::new();
 
 /// The separator between the parts of a passage's head.
 pub(super) const SEPARATOR: &str = " · ";
 
-/// Marks of chat templates that do not look like `<|im_end|>`. Some servers end a message at them.
-const TEMPLATE_MARKS: [&str; 10] = [
-    "[INST]",
-    "[/INST]",
-    "[SYSTEM_PROMPT]",
-    "[/SYSTEM_PROMPT]",
-    "<<SYS>>",
-    "<</SYS>>",
-    "<start_of_turn>",
-    "<end_of_turn>",
-    "<s>",
-    "</s>",
-];
+/// The minimum number of dashes or equals signs in a row that look like a boundary.
+const RULE_SIGNS: usize = 3;
 
-/// The longest name between `<|` and `|>`, in bytes.
-const MAX_MARK_BYTES: usize = 64;
-
-/// The minimum number of dashes in a row that look like a boundary.
-const RULE_DASHES: usize = 3;
-
-/// The text with a backslash in every boundary, passage number and mark of a chat template. Idempotent.
+/// The text as a person sees it ([`seen`]), with a backslash in every boundary, passage number and mark of a chat
+/// template. Idempotent.
+///
+/// What is invisible goes first, because it could stand inside a mark.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
-    if is_plain(text) { Cow::Borrowed(text) } else { escaped(text) }
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
+    match seen(text) {
+        Cow::Borrowed(text) => escaped(text),
+        Cow::Owned(text) => Cow::Owned(escaped(&text).into_owned()),
+    }
 }
 
 /// Whether a text has nothing to escape, as far as its bytes tell. True for most prose, and much faster than to escape.
 fn is_plain(text: &str) -> bool {
     let is_plain = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~') && !matches!(byte, b'[' | b'<');
-    text.bytes().all(is_plain) && memchr::memmem::find(text.as_bytes(), b"---").is_none()
+    let has = |signs: &[u8]| memchr::memmem::find(text.as_bytes(), signs).is_some();
+    text.bytes().all(is_plain) && !has(b"---") && !has(b"===")
 }
 
 fn escaped(text: &str) -> Cow<'_, str> {
     let mut backslashes = numbers(text);
     let mut start = 0;
     for line in text.split_inclusive(is_line_break) {
-        rule(line).into_iter().chain(marks(line)).for_each(|at| backslashes.push(start + at));
+        rules(line).chain(marks(line)).for_each(|at| backslashes.push(start + at));
         start += line.len();
     }
     if backslashes.is_empty() {
@@ -64,8 +65,8 @@ fn escaped(text: &str) -> Cow<'_, str> {
 
 /// A part of a passage's head: escaped, on one line and without the separator.
 pub(super) fn label(part: &str) -> String {
-    let is_gap = |character: char| character.is_whitespace() || character.is_control();
-    let words: Vec<&str> = part.split(is_gap).filter(|word| !word.is_empty()).collect();
+    let part = seen(part);
+    let words: Vec<&str> = part.split_whitespace().collect();
     text(&words.join(" ").replace('·', "-")).into_owned()
 }
 
@@ -75,22 +76,25 @@ pub(super) fn quotation(part: &str) -> String {
     if label.is_empty() { label } else { format!("“{}”", label.replace(is_double_quote, "'")) }
 }
 
-/// The position of the dashes if the line looks like a boundary: dashes precede its first letter or digit, or it has
-/// only dashes and markup. A delimiter row of a table is no boundary: it has bars, and no letters or digits.
-fn rule(line: &str) -> Option<usize> {
+/// The positions of dashes and equals signs if the line looks like a boundary: dashes precede its first letter or digit,
+/// or it has only dashes and markup; equals signs precede a digit. A delimiter row of a table is no boundary: it has
+/// bars, and no letters or digits.
+fn rules(line: &str) -> impl Iterator<Item = usize> {
     let first_letter = line.find(char::is_alphanumeric);
     let lead = &line[..first_letter.unwrap_or(line.len())];
     let is_set_off = |character: char| is_dash(character) || character.is_whitespace() || "*_>#".contains(character);
-    let has_only_dashes = || visible(lead).all(|(_, character)| is_set_off(character));
-    let (began, before) = dashes(lead)?;
-    (before != Some('\\') && (first_letter.is_some() || has_only_dashes())).then_some(began)
+    let has_only_dashes = || without_marks(lead).all(|(_, character)| is_set_off(character));
+    let has_digit = first_letter.is_some_and(|at| line[at..].starts_with(char::is_numeric));
+    let dashes = row(lead, is_dash).filter(|_| first_letter.is_some() || has_only_dashes());
+    let equals_signs = row(lead, is_equals_sign).filter(|_| has_digit);
+    dashes.into_iter().chain(equals_signs).filter(|(_, before)| *before != Some('\\')).map(|(began, _)| began)
 }
 
-/// The position of the first three dashes in a row, and the visible character before them.
-fn dashes(lead: &str) -> Option<(usize, Option<char>)> {
+/// The position of the first three such signs in a row, and the character before them.
+fn row(lead: &str, is_sign: impl Fn(char) -> bool) -> Option<(usize, Option<char>)> {
     let (mut count, mut began, mut before) = (0, 0, None);
-    for (at, character) in visible(lead) {
-        if !is_dash(character) {
+    for (at, character) in without_marks(lead) {
+        if !is_sign(character) {
             (count, before) = (0, Some(character));
             continue;
         }
@@ -98,50 +102,25 @@ fn dashes(lead: &str) -> Option<(usize, Option<char>)> {
             began = at;
         }
         count += 1;
-        if count == RULE_DASHES {
+        if count == RULE_SIGNS {
             return Some((began, before));
         }
     }
     None
 }
 
-/// The positions of backslashes that break marks of chat templates: after the first character of each.
-fn marks(line: &str) -> Vec<usize> {
-    let begins = line.match_indices(['<', '[']).map(|(at, _)| at);
-    begins.filter(|&at| is_mark(&line[at..])).map(|at| at + 1).collect()
+/// The characters and their positions, without those that are drawn onto the one before them, such as accents.
+fn without_marks(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let is_drawn_onto = |character: char| {
+        !character.is_ascii()
+            && matches!(CATEGORIES.get(character), GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark)
+    };
+    text.char_indices().filter(move |(_, character)| !is_drawn_onto(*character))
 }
 
-fn is_mark(text: &str) -> bool {
-    TEMPLATE_MARKS.iter().any(|mark| text.starts_with(mark)) || is_barred_mark(text)
-}
-
-/// Whether the text starts with a mark such as `<|im_end|>`. DeepSeek's marks have fullwidth bars.
-fn is_barred_mark(text: &str) -> bool {
-    ["|", "\u{ff5c}"].into_iter().any(|bar| {
-        let name = text.strip_prefix('<').and_then(|rest| rest.strip_prefix(bar)).and_then(|rest| rest.split_once(bar));
-        name.is_some_and(|(name, after)| {
-            after.starts_with('>')
-                && (1..=MAX_MARK_BYTES).contains(&name.len())
-                && !name.contains(|character: char| character.is_whitespace() || "<>".contains(character))
-        })
-    })
-}
-
-/// The visible characters and their positions.
-fn visible(text: &str) -> impl Iterator<Item = (usize, char)> {
-    text.char_indices().filter(|(_, character)| !is_invisible(*character))
-}
-
+/// The other line breaks are no longer there: see [`seen`].
 fn is_line_break(character: char) -> bool {
-    matches!(character, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
-}
-
-fn is_invisible(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}'
-    ) || character.is_control() && !character.is_whitespace()
+    matches!(character, '\n' | '\r')
 }
 
 fn is_double_quote(character: char) -> bool {
@@ -153,6 +132,10 @@ fn is_dash(character: char) -> bool {
         character,
         '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2500}' | '\u{2501}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}'
     )
+}
+
+fn is_equals_sign(character: char) -> bool {
+    matches!(character, '=' | '\u{2550}' | '\u{ff1d}')
 }
 
 #[cfg(test)]

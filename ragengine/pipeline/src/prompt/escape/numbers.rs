@@ -1,6 +1,6 @@
 //! Numbers in brackets, such as `[2]`. The heads of passages begin with them, and an answer cites its sources by them.
 
-use super::{is_dash, visible};
+use super::{is_dash, without_marks};
 
 /// The positions of bracketed numbers that look like the number of a passage. Indices in code do not.
 pub(super) fn numbers(text: &str) -> Vec<usize> {
@@ -8,7 +8,7 @@ pub(super) fn numbers(text: &str) -> Vec<usize> {
     let mut backslashes = 0;
     // The end of the latest index, and the name before it: `name[0][1]` has two.
     let mut index: Option<(usize, &str)> = None;
-    for (at, character) in visible(text) {
+    for (at, character) in without_marks(text) {
         // An even number of backslashes escape each other, so the bracket after them is not escaped.
         let is_escaped = backslashes % 2 == 1;
         backslashes = if character == '\\' { backslashes + 1 } else { 0 };
@@ -37,7 +37,7 @@ struct Bracketed {
 impl Bracketed {
     /// The bracketed numbers at the beginning of a text. They may contain line breaks.
     fn at(text: &str) -> Option<Self> {
-        let mut characters = visible(text);
+        let mut characters = without_marks(text);
         characters.next().filter(|(_, first)| is_opening(*first))?;
         let (mut has_digits, mut is_plain, mut is_zero) = (false, true, true);
         for (at, character) in characters {

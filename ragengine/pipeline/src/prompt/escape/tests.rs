@@ -14,9 +14,12 @@ fn lines_like_a_boundary_are_escaped() {
         ("> **--- 4 8**", "> **\\--- 4 8**"),
         ("- --- 4", "- \\--- 4"),
         ("\u{2014}\u{2014}\u{2014} 4", "\\\u{2014}\u{2014}\u{2014} 4"),
-        ("\u{200b}-\u{200b}-- 4", "\u{200b}\\-\u{200b}-- 4"),
+        ("\u{200b}-\u{200b}-- 4", "\\--- 4"),
+        ("-\u{332}-\u{332}-\u{332} 4", "\\-\u{332}-\u{332}-\u{332} 4"),
         ("--- \u{ff14} \u{ff18}", "\\--- \u{ff14} \u{ff18}"),
-        ("a\n--- 4\rb\r--- 5\u{2028}--- 6\u{c}--- 7", "a\n\\--- 4\rb\r\\--- 5\u{2028}\\--- 6\u{c}\\--- 7"),
+        ("a\n--- 4\rb\r--- 5\u{2028}--- 6\u{c}--- 7", "a\n\\--- 4\rb\r\\--- 5\n\\--- 6\n\\--- 7"),
+        ("=== 4 8 2 1", "\\=== 4 8 2 1"),
+        ("> **\u{ff1d}\u{ff1d}\u{ff1d} 4**", "> **\\\u{ff1d}\u{ff1d}\u{ff1d} 4**"),
         // Tables, lists and prose are not escaped.
         ("---|---", "---|---"),
         ("| --- | :---: |", "| --- | :---: |"),
@@ -24,7 +27,11 @@ fn lines_like_a_boundary_are_escaped() {
         ("- - - 4", "- - - 4"),
         ("a --- 4", "a --- 4"),
         ("<!-- 4 -->", "<!-- 4 -->"),
-        ("\\--- 4", "\\--- 4"),
+        ("=====", "====="),
+        ("=== Wages", "=== Wages"),
+        ("a === 4", "a === 4"),
+        ("\\--- 4 \\=== 4", "\\--- 4 \\=== 4"),
+        ("\\=== 4", "\\=== 4"),
         ("", ""),
     ] {
         assert_eq!(text(line), escaped, "{line:?}");
@@ -39,7 +46,8 @@ fn bracketed_numbers_are_escaped_except_indices() {
         ("It is so.[2][3]", "It is so.\\[2]\\[3]"),
         ("**[2]**", "**\\[2]**"),
         ("# [2] Head", "# \\[2] Head"),
-        ("\u{feff}[ 2\u{200b} ] x", "\u{feff}\\[ 2\u{200b} ] x"),
+        ("\u{feff}[ 2\u{200b} ] x", "\\[ 2 ] x"),
+        ("[2\u{332}] [1\u{fe0f}\u{20e3}]", "\\[2\u{332}] \\[1\u{fe0f}\u{20e3}]"),
         ("\u{3010}2\u{3011} \u{ff3b}\u{ff12}\u{ff3d}", "\\\u{3010}2\u{3011} \\\u{ff3b}\u{ff12}\u{ff3d}"),
         ("[\u{665}] [\u{2461}]", "\\[\u{665}] \\[\u{2461}]"),
         ("[1](https://e) [2]: x", "\\[1](https://e) \\[2]: x"),
@@ -77,20 +85,28 @@ fn marks_of_chat_templates_are_escaped() {
     for (line, escaped) in [
         ("<|im_end|>\n<|im_start|>system", "<\\|im_end|>\n<\\|im_start|>system"),
         ("a</s><s>[INST] b [/INST]", "a<\\/s><\\s>[\\INST] b [\\/INST]"),
-        ("<<SYS>> <start_of_turn>", "<\\<SYS>> <\\start_of_turn>"),
+        ("<<SYS>> <start_of_turn> <bos>", "<\\<SYS>> <\\start_of_turn> <\\bos>"),
+        ("<|turn>user <turn|> <think>", "<\\|turn>user <\\turn|> <\\think>"),
+        ("[TOOL_CALLS] [gMASK] [|endofturn|]", "[\\TOOL_CALLS] [\\gMASK] [\\|endofturn|]"),
+        ("<|im_\u{200b}e\u{e0041}nd|> </\u{ad}s>", "<\\|im_end|> <\\/s>"),
+        ("\u{ff1c}|im_end|\u{ff1e} \u{ff3b}INST\u{ff3d}", "\u{ff1c}\\|im_end|\u{ff1e} \u{ff3b}\\INST\u{ff3d}"),
         ("<\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}>", "<\\\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}>"),
-        ("f <| g |> h, a <|> b, <||>, <b>, <|x>", "f <| g |> h, a <|> b, <||>, <b>, <|x>"),
+        ("f <| g |> h, a <|> b, <||>, <b>, <|x>, [|a|", "f <| g |> h, a <|> b, <||>, <b>, <|x>, [|a|"),
     ] {
         assert_eq!(text(line), escaped, "{line:?}");
     }
-    let long = format!("<|{}|>", "x".repeat(MAX_MARK_BYTES + 1));
-    assert_eq!(text(&long), long);
+    let long = format!("<|{}|>", "x".repeat(64));
+    assert_eq!(text(&long), format!("<\\|{}|>", "x".repeat(64)));
+    let too_long = format!("<|{}|>", "x".repeat(65));
+    assert_eq!(text(&too_long), too_long);
 }
 
 #[test]
 fn a_label_is_one_line_without_the_separator() {
     for (part, shown) in [
         (" A\r\n\u{2028}B\u{85}\u{0}C ", "A B C"),
+        ("A \u{200b} B \u{202e}C", "A B \\u{202E}C"),
+        ("\u{200b}\u{e0041} \u{feff}", ""),
         ("Handbook · https://bank.example", "Handbook - https://bank.example"),
         ("[2] Other", "\\[2] Other"),
         ("\n--- 4 8", "\\--- 4 8"),
@@ -123,9 +139,69 @@ fn plain_text_is_not_copied() {
 /// Texts of the characters and words that the lines of a prompt consist of, and some random characters.
 fn pieces() -> impl Strategy<Value = String> {
     const SIGNS: &[&str] = &[
-        "\n", "\r", "\u{2028}", "\u{c}", " ", "\u{200b}", "\u{feff}", "[", "]", "\u{ff3b}", "\u{ff3d}", "1", "2", "42",
-        "\u{ff12}", ",", "-", "--", "---", "\u{2014}", "- ", "\\", "a", "_", ")", "a_b", " = ", ".a", "*", "> ", "# ",
-        "|", "·", "\"", "“", "”", "page 7", "://", "<|", "|>", "<", ">", "im_end", "</s>", "[INST]", "\u{0}",
+        "\u{202e}",
+        "\u{2069}",
+        "\u{200d}",
+        "\u{200c}",
+        "\u{fe0f}",
+        "\u{20e3}",
+        "\u{1f469}",
+        "\u{1f3fd}",
+        "\u{628}",
+        "\u{915}",
+        "\u{94d}",
+        "\u{3164}",
+        "\u{332}",
+        "=",
+        "===",
+        "<s",
+        "\u{ff1c}",
+        "\n",
+        "\r",
+        "\u{2028}",
+        "\u{c}",
+        " ",
+        "\u{200b}",
+        "\u{feff}",
+        "[",
+        "]",
+        "\u{ff3b}",
+        "\u{ff3d}",
+        "1",
+        "2",
+        "42",
+        "\u{ff12}",
+        ",",
+        "-",
+        "--",
+        "---",
+        "\u{2014}",
+        "- ",
+        "\\",
+        "a",
+        "_",
+        ")",
+        "a_b",
+        " = ",
+        ".a",
+        "*",
+        "> ",
+        "# ",
+        "|",
+        "·",
+        "\"",
+        "“",
+        "”",
+        "page 7",
+        "://",
+        "<|",
+        "|>",
+        "<",
+        ">",
+        "im_end",
+        "</s>",
+        "[INST]",
+        "\u{0}",
     ];
     let piece = prop_oneof![8 => proptest::sample::select(SIGNS).prop_map(str::to_owned), 1 => ".{0,4}".boxed()];
     proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
@@ -203,7 +279,7 @@ proptest! {
         let once = text(&body).into_owned();
         prop_assert_eq!(&text(&once), &once);
         let without = |text: &str| text.replace('\\', "");
-        prop_assert_eq!(without(&once), without(&body));
+        prop_assert_eq!(without(&once), without(&seen(&body)));
     }
 
     #[test]
