@@ -68,7 +68,9 @@ impl Stores {
             || settings.cache.enabled && settings.postgres.url.is_some();
         let embedded = if needs(StateStore::Redb) { Some(embedded(&settings.data_dir).await?) } else { None };
         let postgres = if needs_postgres { Some(postgres(settings).await?) } else { None };
-        let needs_redis = sessions == SessionBackend::Redis || settings.auth.modes.contains(&AuthMode::SessionToken);
+        let needs_redis = sessions == SessionBackend::Redis
+            || settings.auth.modes.contains(&AuthMode::SessionToken)
+            || settings.cache.enabled && settings.redis.url.is_some();
         let redis = if needs_redis { Some(redis(settings).await?) } else { None };
         let expiry = Duration::from_secs(settings.sessions.expiry_seconds);
         let sessions = match (

@@ -63,9 +63,20 @@ impl Browser {
         self.value(&format!("$$(`{css}`).length")).await.as_u64().unwrap()
     }
 
+    /// Waits until the first such element does not move, such as in a drawer that opens. A press on a moving element would
+    /// reach its neighbour.
+    async fn rests(&self, css: &str) {
+        let moves = "one.playState === 'running' && one.effect.getComputedTiming().iterations !== Infinity";
+        self.until(&format!(
+            "!document.getAnimations().some((one) => {moves} && one.effect.target?.contains($(`{css}`)))"
+        ))
+        .await;
+    }
+
     /// Presses on the first such element as soon as it can be pressed.
     pub async fn click(&self, css: &str) {
         let started = Instant::now();
+        self.rests(css).await;
         while let Err(failure) = self.try_click(css).await {
             pass(css, &failure, started).await;
         }

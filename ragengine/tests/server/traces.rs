@@ -149,7 +149,7 @@ async fn the_span_of_a_stream_ends_with_it_and_failures_are_marked() {
     let has_failed = |spans: &[Span]| spans.iter().any(|span| span.kind == "client" && span.status_code == "error");
     let spans = collector.spans(has_failed).await;
     let failed = spans.iter().find(|span| span.kind == "client" && span.status_code == "error").unwrap();
-    assert_eq!(failed.attributes["error.type"], json!("unreachable"));
+    assert_eq!(failed.attributes["error.type"], json!("llm_unreachable"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -203,10 +203,15 @@ async fn a_question_is_embedded_while_a_slow_store_looks_for_its_answer() {
         password.display()
     );
     let server = server(&collector, &model, &more).await;
+    // Until the store is connected, a look-up fails at once.
+    while !server.get("/metrics").await.text.contains("ragengine_cache_look_ups_total{outcome=\"miss\"} 1") {
+        server.post("/chat", &json!({"query": "Where do cats sleep?"})).await.ok();
+    }
     redis.freeze(true);
     send(&server, "/chat", &json!({"query": "When is the annual tax return due?"})).await;
     redis.freeze(false);
     let spans = trace(&collector, "POST /chat").await;
     let embedding = spans.iter().find(|span| span.name.starts_with("embeddings ")).unwrap();
-    assert_eq!(parent(&spans, embedding), "cache");
+    let outcome = &by_name(&spans, "cache").attributes["ragengine.stage.outcome"];
+    assert_eq!(parent(&spans, embedding), "cache", "{outcome} {spans:?}");
 }
