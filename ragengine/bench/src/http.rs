@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
@@ -26,6 +26,7 @@ const MAX_REPLY_BYTES: usize = 64 << 20;
 pub struct Connection {
     requests: SendRequest<Full<Bytes>>,
     address: SocketAddr,
+    authorization: Option<HeaderValue>,
 }
 
 impl Connection {
@@ -40,7 +41,16 @@ impl Connection {
         let (requests, connection) = handshake(TokioIo::new(stream)).await?;
         // The task ends when `requests` is dropped. Its errors are returned by the affected request.
         drop(tokio::spawn(connection));
-        Ok(Self { requests, address })
+        Ok(Self { requests, address, authorization: None })
+    }
+
+    /// Sends this token with each request.
+    ///
+    /// # Errors
+    ///
+    /// If no header can hold it.
+    pub fn with_token(self, token: &str) -> anyhow::Result<Self> {
+        Ok(Self { authorization: Some(HeaderValue::try_from(format!("Bearer {token}"))?), ..self })
     }
 
     /// Gets a JSON value.
@@ -133,7 +143,11 @@ impl Connection {
         let request = Request::builder().method(method).uri(path);
         let media_type = if path.starts_with("/restore") { "application/x-tar" } else { "application/json" };
         let request = request.header(HOST, self.address.to_string()).header(CONTENT_TYPE, media_type);
-        Ok(request.body(Full::new(body))?)
+        let mut request = request.body(Full::new(body))?;
+        if let Some(authorization) = &self.authorization {
+            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
+        }
+        Ok(request)
     }
 
     async fn exchange(&mut self, request: Request<Full<Bytes>>) -> anyhow::Result<Response<Incoming>> {

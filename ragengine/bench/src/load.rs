@@ -35,6 +35,8 @@ pub struct Load {
     pub clients: usize,
     /// When the load ends.
     pub stop: Stop,
+    /// The token of each request.
+    pub token: Option<&'static str>,
 }
 
 /// Result of a [`Load`].
@@ -91,7 +93,11 @@ impl Load {
     pub async fn run(&self, watched: &[u32]) -> anyhow::Result<LoadResult> {
         let mut connections = Vec::with_capacity(self.clients);
         for _ in 0..self.clients {
-            connections.push(Connection::open(self.address).await?);
+            let connection = Connection::open(self.address).await?;
+            connections.push(match self.token {
+                Some(token) => connection.with_token(token)?,
+                None => connection,
+            });
         }
         let cpu_before = cpu::of_processes(watched)?;
         let started = Instant::now();
@@ -156,7 +162,8 @@ mod tests {
     async fn a_load_ends_after_its_requests_or_its_time() {
         let upstream = Upstream::start().await.unwrap();
         let bodies = Arc::from([Bytes::from_static(b"{}"), Bytes::from_static(b"[]")]);
-        let load = Load { address: upstream.address(), path: "/", bodies, clients: 3, stop: Stop::Requests(50) };
+        let load =
+            Load { address: upstream.address(), path: "/", bodies, clients: 3, stop: Stop::Requests(50), token: None };
         let result = load.run(&[std::process::id()]).await.unwrap();
         assert_eq!((result.seconds.len(), result.in_time), (50, 50));
         assert!(result.rate() > 0.0 && result.latency_ms(0.5) <= result.latency_ms(1.0));

@@ -158,7 +158,7 @@ impl Bench {
     /// A load with one client that sends each body once.
     fn one_client(&self, path: &'static str, bodies: Arc<[Bytes]>) -> Load {
         let stop = Stop::Requests(bodies.len());
-        Load { address: self.server.address(), path, bodies, clients: 1, stop }
+        Load { address: self.server.address(), path, bodies, clients: 1, stop, token: None }
     }
 
     /// Runs a load and measures the processor time of the server.

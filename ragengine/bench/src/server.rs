@@ -90,6 +90,18 @@ impl Server {
         self.wait_until_ready().await
     }
 
+    /// Like [`Self::restart`], with these further settings.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Self::start`].
+    pub async fn restart_with(&mut self, more: Value) -> anyhow::Result<()> {
+        for (name, value) in more.as_object().into_iter().flatten() {
+            self.settings[name] = value.clone();
+        }
+        self.restart().await
+    }
+
     /// Like [`Self::restart`], with a new `retrieval.maxDistance`.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What citations and guardrails add to an answer, and what an answer from the cache saves.
+//! What authentication, citations and guardrails add to an answer, and what an answer from the cache saves.
 
 use std::fs;
 use std::hint::black_box;
@@ -28,34 +28,37 @@ const POLICY: &str = "scanners:
 /// The tokens of a streamed answer.
 const TOKENS: usize = 20_000;
 
-/// Compares chats with and without citations, and an answer from the cache with a retrieval.
+/// The API key of the caller.
+const KEY: &str = "a-key-of-the-benchmark";
+
+/// Compares chats of known callers with citations with those of anybody without, and an answer from the cache with a
+/// retrieval.
 pub async fn grounded(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     guardrails(bench, table)?;
-    let folder = bench.folder.path().join("grounded");
-    fs::create_dir_all(&folder)?;
-    let settings = json!({
-        "cache": {"minSimilarity": 0}, "endpoints": {"chat": {"reformulate": false}}, "retrieval": {"maxDistance": 4},
-    });
-    let mut server = Server::start_with(&bench.parts, &folder, bench.upstream.address(), settings).await?;
-    super::filling::fill(&mut server, &folder, INDEX, json!({}), bench.effort.chunks / 10).await?;
-    let plain = load(bench, &server, "/v1/chat/completions", chat);
-    let cited = load(bench, &server, "/v1/chat/completions", |question| {
+    let server = &mut filled(bench, "grounded").await?;
+    let known_callers = &mut filled(bench, "known-callers").await?;
+    known_callers.restart_with(authentication(bench)?).await?;
+    let plain = load(bench, server, "/v1/chat/completions", chat);
+    let cited = load(bench, known_callers, "/v1/chat/completions", |question| {
         let mut body = chat(question);
         body["citations"] = json!(true);
         body
     });
-    let compared = compared(bench, &server, [&cited, &plain]).await.with_context(|| server.condition())?;
-    let name = "chat with citations against one without, CPU ms a request";
+    let cited = Load { token: Some(KEY), ..cited };
+    let compared = compared(bench, [(&cited, known_callers.id()), (&plain, server.id())]).await;
+    let compared = compared.with_context(|| format!("{}; {}", server.condition(), known_callers.condition()))?;
+    let name = "chat with authentication and citations against one without, CPU ms a request";
     table.push(compared.row(name).with_limit(Limit::AtMost(1.05)));
     // The first questions fill the cache.
     let known = load(
         bench,
-        &server,
+        server,
         "/chat",
         |question| json!({"index_name": INDEX, "query": question, "pipeline": {"rerank": "never", "feedback": false}}),
     );
-    let retrieved = load(bench, &server, "/retrieve", |question| json!({"index_name": INDEX, "query": question}));
-    let compared = self::compared(bench, &server, [&known, &retrieved]).await.with_context(|| server.condition())?;
+    let retrieved = load(bench, server, "/retrieve", |question| json!({"index_name": INDEX, "query": question}));
+    let compared = self::compared(bench, [(&known, server.id()), (&retrieved, server.id())]).await;
+    let compared = compared.with_context(|| server.condition())?;
     let name = "answer from the cache against a retrieval, CPU ms a request";
     table.push(compared.row(name).with_limit(Limit::AtMost(0.2)));
     Ok(())
@@ -81,14 +84,39 @@ fn guardrails(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The CPU time of a request of two loads.
-async fn compared(bench: &Bench, server: &Server, [measured, floor]: [&Load; 2]) -> anyhow::Result<Comparison> {
+/// A server with its own data folder and an index.
+async fn filled(bench: &Bench, name: &str) -> anyhow::Result<Server> {
+    let folder = bench.folder.path().join(name);
+    fs::create_dir_all(&folder)?;
+    let settings = json!({
+        "cache": {"minSimilarity": 0}, "endpoints": {"chat": {"reformulate": false}}, "retrieval": {"maxDistance": 4},
+    });
+    let mut server = Server::start_with(&bench.parts, &folder, bench.upstream.address(), settings).await?;
+    super::filling::fill(&mut server, &folder, INDEX, json!({}), bench.effort.chunks / 10).await?;
+    Ok(server)
+}
+
+/// The settings of a server that knows its callers by their API keys, and writes down what they do.
+fn authentication(bench: &Bench) -> anyhow::Result<Value> {
+    let keys = bench.folder.path().join("keys");
+    fs::create_dir_all(&keys)?;
+    fs::write(keys.join("benchmark"), KEY)?;
+    let rules = json!({INDEX: {"read": ["key:benchmark"], "write": []}});
+    let auth = json!({"modes": ["apiKey"], "apiKeysFolder": keys, "indexes": rules});
+    Ok(json!({"auth": auth}))
+}
+
+/// The CPU time of a request of two loads, each with the process that serves it.
+async fn compared(
+    bench: &Bench,
+    [(measured, measured_process), (floor, floor_process)]: [(&Load, u32); 2],
+) -> anyhow::Result<Comparison> {
     let mut comparison = Comparison::default();
     for round in 0..=bench.effort.rounds {
         eprintln!("{} against {}: round {round} of {}", measured.path, floor.path, bench.effort.rounds);
         let milliseconds = |cpu: std::time::Duration| cpu.as_secs_f64() * 1e3 / bench.corpus.questions.len() as f64;
-        let of_measured = measured.run(&[server.id()]).await?.cpu();
-        let of_floor = floor.run(&[server.id()]).await?.cpu();
+        let of_measured = measured.run(&[measured_process]).await?.cpu();
+        let of_floor = floor.run(&[floor_process]).await?.cpu();
         if round > 0 {
             comparison.push(milliseconds(of_measured), milliseconds(of_floor));
         }
@@ -104,5 +132,5 @@ fn load(bench: &Bench, server: &Server, path: &'static str, body: impl Fn(&str) 
     let bodies: Arc<[Bytes]> =
         bench.corpus.questions.iter().map(|question| Bytes::from(body(question).to_string())).collect();
     let stop = Stop::Requests(bodies.len());
-    Load { address: server.address(), path, bodies, clients: 1, stop }
+    Load { address: server.address(), path, bodies, clients: 1, stop, token: None }
 }

@@ -49,5 +49,5 @@ fn load(bench: &Bench, server: &Server, mode: &str) -> Load {
     };
     let bodies: std::sync::Arc<[Bytes]> = bench.corpus.questions.iter().map(body).collect();
     let stop = Stop::Requests(bodies.len());
-    Load { address: server.address(), path: "/retrieve", bodies, clients: 1, stop }
+    Load { address: server.address(), path: "/retrieve", bodies, clients: 1, stop, token: None }
 }

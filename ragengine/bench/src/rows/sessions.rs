@@ -92,7 +92,7 @@ fn load(bench: &Bench, server: &Server) -> Load {
     };
     let bodies: Arc<[Bytes]> = bench.corpus.questions.iter().enumerate().map(body).collect();
     let stop = Stop::Requests(bodies.len());
-    Load { address: server.address(), path: "/query", bodies, clients: 1, stop }
+    Load { address: server.address(), path: "/query", bodies, clients: 1, stop, token: None }
 }
 
 fn session(number: usize) -> String {
