@@ -19,6 +19,7 @@ use ragengine_e2e::pod::container_status;
 use ragengine_e2e::server::PORT;
 use ragengine_e2e::{Error, wait};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
+use rustls::client::Resumption;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
@@ -58,7 +59,9 @@ impl Client {
     fn new(namespace: &Namespace, authority: &Authority) -> Self {
         let mut roots = RootCertStore::empty();
         roots.add(authority.der().clone()).unwrap();
-        let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        let mut config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        // A resumed session would show the certificate with which it began.
+        config.resumption = Resumption::disabled();
         let name = ServerName::try_from(namespace.host("docs")).unwrap();
         Self { connector: TlsConnector::from(Arc::new(config)), name }
     }
