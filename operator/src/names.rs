@@ -9,6 +9,8 @@ use kube::Resource as _;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::{RagEngine, RagEngineSpec, Volume};
 
+use crate::hash::hash;
+
 pub use index::{
     AFTER, DELETION, ENGINE, IndexIdentity, OWNER, SPECIFICATION, SYNC, SYNC_ID, WANTED, index_of, is_deletion,
 };
@@ -33,6 +35,13 @@ pub const SERVICE_ACCOUNT_ANNOTATION: &str = "kubernetes.io/service-account.name
 
 /// The name of the main container of a pod. `podTemplate` may refer to it.
 pub const CONTAINER: &str = "ragengine";
+
+/// The value of the label `app.kubernetes.io/name` on the Jobs and pods of backups. It differs from the value that an
+/// engine's Service selects.
+pub const BACKUP: &str = "ragengine-backup";
+
+/// The most characters of a CronJob's name, to which the names of its Jobs add eleven.
+const MAX_CRON_JOB_NAME: usize = 52;
 
 const NAME: &str = "app.kubernetes.io/name";
 const INSTANCE: &str = "app.kubernetes.io/instance";
@@ -117,6 +126,33 @@ impl Identity {
     /// The name of the NetworkPolicy for the Jobs of its Indexes. The dot keeps it apart from the policy of any engine.
     pub fn sync_policy(&self) -> String {
         format!("{}.sync", self.name)
+    }
+
+    /// The name of the CronJob of backups, and of the ConfigMap with its task. A long name of an engine is cut, and gets a
+    /// hash.
+    pub fn backup(&self) -> String {
+        let name = format!("{}-backup", self.name);
+        if name.len() <= MAX_CRON_JOB_NAME {
+            return name;
+        }
+        let (start, hash) = (self.name[..36].trim_end_matches('-'), hash(&self.name));
+        format!("{start}.{}-backup", &hash[..7])
+    }
+
+    /// The labels of the Jobs and pods of its backups.
+    pub fn backup_labels(&self) -> BTreeMap<String, String> {
+        let mut labels = self.labels();
+        labels.extend(
+            [(NAME, BACKUP), (COMPONENT, "backup"), (OWNER, self.uid.as_str())]
+                .map(|(label, value)| (label.to_owned(), value.to_owned())),
+        );
+        labels
+    }
+
+    /// Whether a Job or a pod belongs to a backup of this RAGEngine, and not of an earlier one of the same name.
+    pub fn has_backup(&self, metadata: &ObjectMeta) -> bool {
+        let is_its = metadata.labels.as_ref().and_then(|labels| labels.get(OWNER)).is_some_and(|uid| *uid == self.uid);
+        is_its && is_backup(metadata) && metadata.namespace.as_ref() == Some(&self.namespace)
     }
 
     /// The name of the claim that the operator creates.
@@ -220,9 +256,35 @@ pub fn engine_of(metadata: &ObjectMeta) -> Option<&str> {
     owner.map(|owner| owner.name.as_str()).or_else(labelled)
 }
 
+/// Whether a Job or a pod belongs to a backup.
+pub fn is_backup(metadata: &ObjectMeta) -> bool {
+    metadata.labels.as_ref().and_then(|labels| labels.get(NAME)).is_some_and(|name| name == BACKUP)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cron_job_has_room_for_the_names_of_its_jobs() {
+        let name = |name: &str| Identity { namespace: "n".into(), name: name.into(), uid: "u".into() }.backup();
+        assert_eq!(name("docs"), "docs-backup");
+        let (one, other) = ("a".repeat(50), format!("{}b", "a".repeat(49)));
+        for long in [&one, &other, &format!("{}-{}", "a".repeat(35), "b".repeat(14)), &"a".repeat(45)] {
+            assert!(name(long).len() <= 52, "{long}");
+        }
+        assert_ne!(name(&one), name(&other));
+    }
+
+    #[test]
+    fn a_backup_belongs_to_one_engine() {
+        let identity = Identity { namespace: "n".into(), name: "docs".into(), uid: "u".into() };
+        let job = ObjectMeta { labels: Some(identity.backup_labels()), ..identity.kept("docs-backup-29000000") };
+        assert!(identity.has_backup(&job) && !identity.has_backup(&identity.owned("docs")));
+        assert_eq!(Owner::all_of(&job), [identity.owner()]);
+        let newer = Identity { uid: "v".into(), ..identity };
+        assert!(!newer.has_backup(&job));
+    }
 
     #[test]
     fn an_object_whose_labels_were_edited_still_belongs_to_its_engine() {

@@ -34,6 +34,7 @@ const WATCHED: &[Rule] = &[
     Rule { group: "ragengine.dev", resources: &["indexes"], verbs: &["get", "list", "watch", "patch"] },
     Rule { group: "ragengine.dev", resources: &["indexes/status"], verbs: &["patch"] },
     Rule { group: "batch", resources: &["jobs"], verbs: &["list", "watch", "create", "delete"] },
+    Rule { group: "batch", resources: &["cronjobs"], verbs: &["get", "list", "watch", "create", "patch", "delete"] },
     Rule { group: "apps", resources: &["deployments"], verbs: &["get", "list", "watch", "create", "patch"] },
     // Stops a server whose specification is invalid.
     Rule { group: "apps", resources: &["deployments/scale"], verbs: &["patch"] },

@@ -2,6 +2,7 @@
 //! Validation runs first because it decides which objects to observe. A step may call earlier steps, never later ones.
 
 pub mod apply;
+pub mod backups;
 pub mod build;
 pub mod hold;
 pub mod monitoring;

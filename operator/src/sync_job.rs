@@ -1,9 +1,10 @@
 //! Builds and creates Jobs that fill an index or delete documents from it, each with a ConfigMap that holds its task.
 //! Callers provide the ingredients.
 
-mod inherited;
+pub mod inherited;
 mod job;
 mod make;
+pub mod mount;
 pub mod task;
 
 use k8s_openapi::api::batch::v1::Job;

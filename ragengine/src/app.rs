@@ -1,5 +1,6 @@
 //! The state of the server, which every request can access.
 
+mod bootstrap;
 mod condition;
 mod generations;
 mod heal;
@@ -34,6 +35,7 @@ use crate::stores::Stores;
 use crate::telemetry::metrics::Metrics;
 use ragengine_embedding::Embedding;
 use ragengine_index::Index;
+use ragengine_index::archive::MAX_BLOCK_BYTES;
 use ragengine_index::catalog::Catalog;
 use ragengine_index::search::SearchPool;
 use ragengine_traces::Traces;
@@ -115,7 +117,15 @@ struct Progress {
     indexes: Stage,
 }
 
+/// How much longer a block of a copy may be than the largest request body that added its documents.
+const BLOCK_MARGIN_BYTES: u64 = 1 << 20;
+
 impl App {
+    /// The longest block that is read from a copy of indexes, in bytes.
+    pub fn max_block_bytes(&self) -> u64 {
+        MAX_BLOCK_BYTES.max(self.settings.limits.max_body_bytes.saturating_add(BLOCK_MARGIN_BYTES))
+    }
+
     /// Returns the loaded state.
     ///
     /// # Errors

@@ -119,8 +119,12 @@ pub struct Ingest {
 pub struct Backup {
     /// The file to write, or an existing folder, in which the file is named ragengine-YYYYMMDDTHHMMSSZ.tar. The file
     /// appears only when the backup is complete and verified.
-    #[arg(long, value_name = "PATH")]
-    pub output: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "task")]
+    pub output: Option<PathBuf>,
+    /// A task file (YAML) with the server, a bucket or folder, and the number of backups to keep. See
+    /// docs/durability.md.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "keep", "url", "token_file"])]
+    pub task: Option<PathBuf>,
     /// The number of backups to keep in the folder. Older backups are deleted after this one succeeds.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: Option<u32>,
@@ -136,8 +140,11 @@ pub struct Backup {
 #[derive(Debug, Args)]
 pub struct Restore {
     /// The backup file, or a folder, of which the newest backup is used. The file is verified before it is sent.
-    #[arg(long, value_name = "PATH")]
-    pub input: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "task")]
+    pub input: Option<PathBuf>,
+    /// A task file (YAML) with the server, and the bucket or folder with the backup. See docs/durability.md.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "url", "token_file"])]
+    pub task: Option<PathBuf>,
     /// Replace existing indexes of the same names. Without this, nothing is restored if one of them exists. Other
     /// indexes stay in either case.
     #[arg(long)]

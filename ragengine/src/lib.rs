@@ -7,6 +7,7 @@ pub mod access;
 pub mod admission;
 pub mod app;
 pub mod args;
+pub mod backups;
 pub mod boundary;
 pub mod chat;
 pub mod cli;

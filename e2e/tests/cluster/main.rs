@@ -9,4 +9,5 @@ mod index;
 mod observability;
 mod operator;
 mod probes;
+mod scheduled_backup;
 mod shutdown;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// Type of the condition: `Ready`, `Progressing` or `Degraded`.
+    /// Type of the condition: `Ready`, `Progressing` or `Degraded`; of a RAGEngine also `BackupSucceeded`.
     #[serde(rename = "type")]
     #[schemars(with = "String", length(min = 1, max = 64))]
     pub type_: ConditionType,
@@ -36,6 +36,8 @@ pub enum ConditionType {
     Progressing,
     /// An error needs attention: it does not resolve by waiting.
     Degraded,
+    /// The last backup succeeded.
+    BackupSucceeded,
     /// A value that this version does not know.
     #[serde(other)]
     Other,
@@ -151,6 +153,12 @@ pub enum Reason {
     HeldBack,
     /// Some files could not be indexed; all others are in the index.
     FilesFailed,
+    /// The last backup is complete.
+    BackupCompleted,
+    /// The last backup failed.
+    BackupFailed,
+    /// No backup has ended yet.
+    NoBackupYet,
     /// A value that this version does not know.
     #[serde(other)]
     Other,

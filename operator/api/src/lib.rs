@@ -24,15 +24,16 @@ pub use index::{
 pub use paused::{PAUSED_ANNOTATION, is_paused};
 pub use quantity::ResourceList;
 pub use rag_engine::{
-    AccessRules, Audit, Auth, AuthMode, Cache, ChatStages, Citations, Compute, Condensing, ConfigMapReference,
-    ContextFormat, Cors, DEFAULT_MOUNT_PATH, DefaultAccess, DeletionPolicy, Destination, DestinationPort, Diversity,
-    Egress, Embedding, Endpoints, Events, Feedback, FilterRule, Guardrails, HistoryFormat, HttpRoute, Image,
-    ImagePullPolicy, InferenceService, Ingress, Interactions, IpBlock, JwtIssuer, LabelSelector, Limits,
-    LocalEmbedding, LocalReranker, NetworkPeer, NetworkPolicy, ParentReference, PersistentVolume, PipelineStages,
-    PodTemplate, PodTemplateMetadata, Pooling, Postgres, Protocol, QueryStages, RagEngine, RagEngineSpec,
-    RagEngineStatus, Redis, RemoteEmbedding, Rerank, RerankBackend, Reranking, Resources, Retrieval, RetrievalMode,
-    RetrieveStages, Rewrite, SessionStore, SessionToken, Sessions, StateStore, Storage, TEXT_LANGUAGES, Threshold, Tls,
-    Tracing, VectorDatabase, Volume, WhenDown, Writes, is_access_rule,
+    AccessRules, Audit, Auth, AuthMode, Backup, BackupBucket, BackupStatus, BackupVolume, Bootstrap, Cache, ChatStages,
+    Citations, Compute, Condensing, ConfigMapReference, ContextFormat, Cors, DEFAULT_MOUNT_PATH, DefaultAccess,
+    DeletionPolicy, Destination, DestinationPort, Diversity, Egress, Embedding, Endpoints, Events, Feedback,
+    FilterRule, Guardrails, HistoryFormat, HttpRoute, Image, ImagePullPolicy, InferenceService, Ingress, Interactions,
+    IpBlock, JwtIssuer, LabelSelector, Limits, LocalEmbedding, LocalReranker, NetworkPeer, NetworkPolicy,
+    ParentReference, PersistentVolume, PipelineStages, PodTemplate, PodTemplateMetadata, Pooling, Postgres, Protocol,
+    QueryStages, RagEngine, RagEngineSpec, RagEngineStatus, Redis, RemoteEmbedding, Rerank, RerankBackend, Reranking,
+    Resources, Restore, Retrieval, RetrievalMode, RetrieveStages, Rewrite, SessionStore, SessionToken, Sessions,
+    StateStore, Storage, TEXT_LANGUAGES, Threshold, Tls, Tracing, VectorDatabase, Volume, WhenDown, Writes,
+    is_access_rule,
 };
 pub use reference::{index_reference, rag_engine_reference};
 pub use secret_keys::{

@@ -1,5 +1,6 @@
 mod audit;
 mod auth;
+mod backup;
 mod cache;
 mod chat;
 mod citations;
@@ -39,6 +40,7 @@ use crate::rules::{INDEX_NAME, POSTGRES, REDIS, model_is_allowed, outside_needs_
 
 pub use audit::Audit;
 pub use auth::{AccessRules, Auth, AuthMode, DefaultAccess, JwtIssuer, SessionToken, Writes, is_access_rule};
+pub use backup::{Backup, BackupBucket, BackupVolume, Bootstrap, Restore};
 pub use cache::Cache;
 pub use chat::ChatStages;
 pub use citations::Citations;
@@ -68,7 +70,7 @@ pub use retrieval::{FilterRule, Retrieval, TEXT_LANGUAGES, Threshold};
 pub use rewrite::Rewrite;
 pub use sessions::{HistoryFormat, SessionStore, Sessions, WhenDown};
 pub use state_store::StateStore;
-pub use status::RagEngineStatus;
+pub use status::{BackupStatus, RagEngineStatus};
 pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage, VectorDatabase, Volume};
 pub use tls::Tls;
 pub use tracing::Tracing;
@@ -121,6 +123,13 @@ pub use tracing::Tracing;
         "storage.persistentVolume.size cannot be removed, because the indexes are on that volume: keep it, or create \
          another RAGEngine that names the claim in storage.persistentVolume.persistentVolumeClaim"
     ),
+    validation = Rule::new(
+        "!has(self.bootstrap) || (has(oldSelf.bootstrap) && self.bootstrap == oldSelf.bootstrap)"
+    )
+    .message(
+        "bootstrap cannot be added or changed, because it applies only to a new engine: remove it, or create another \
+         RAGEngine"
+    ),
     validation = store_needs_url("feedback", POSTGRES, "redb"),
     validation = store_needs_url("interactions", POSTGRES, "redb"),
     validation = store_needs_url("sessions", POSTGRES, "memory"),
@@ -163,6 +172,13 @@ pub struct RagEngineSpec {
     /// Storage of the indexes. Default: ephemeral storage on the node, deleted with the pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<Storage>,
+    /// Regular backups. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Backup>,
+    /// How an engine with an empty data folder begins. It can be removed, and not be added or changed later. Default:
+    /// without indexes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<Bootstrap>,
     /// How a chat retrieves chunks from an index.
     #[serde(default)]
     pub retrieval: Retrieval,
@@ -263,6 +279,8 @@ impl Default for RagEngineSpec {
             inference_service: None,
             guardrails: None,
             storage: None,
+            backup: None,
+            bootstrap: None,
             retrieval: Retrieval::default(),
             rewrite: None,
             rerank: None,

@@ -12,6 +12,7 @@ use kube::api::{Api, Patch, PatchParams};
 use outcomes::Outcomes;
 use serde_json::json;
 
+use super::backups::ObservedBackups;
 use super::build::{Desired, runs};
 use super::hold::Hold;
 use super::observe::Observed;
@@ -127,6 +128,8 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
         claim,
         network_policy,
         sync_network_policy,
+        backup_task,
+        backup,
         deployment,
     } = desired;
     let mut all = Outcomes::default();
@@ -143,6 +146,8 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
     };
     let may_run = all.are_well();
     let sync_network_policy = all.take(writer.apply_or_remove(sync_network_policy, observed.sync_network_policy).await);
+    let task = all.take(writer.apply_or_remove(backup_task, observed.backups.task.clone()).await);
+    let cron_job = all.take(writer.apply_or_remove(backup, observed.backups.cron_job.clone()).await);
     let claim = match claim {
         Some(claim) => all.take(self::claim(writer, claim, observed.claim).await),
         None => observed.claim,
@@ -165,6 +170,7 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
         ingress,
         http_route,
         deployment,
+        backups: ObservedBackups { task, cron_job, ..observed.backups },
         ..observed
     };
     Attempted::of(observed, None, all)

@@ -2,6 +2,7 @@
 //! objects.
 
 mod auth;
+mod backup;
 mod claim;
 mod config_map;
 mod deployment;
@@ -12,6 +13,7 @@ mod service;
 mod write_token;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -58,6 +60,10 @@ pub struct Desired {
     pub network_policy: Option<NetworkPolicy>,
     /// The NetworkPolicy of the Jobs of its Indexes, if requested.
     pub sync_network_policy: Option<NetworkPolicy>,
+    /// The ConfigMap with the task of backups, if requested.
+    pub backup_task: Option<ConfigMap>,
+    /// The CronJob of backups, if requested.
+    pub backup: Option<CronJob>,
     /// The Deployment. `None` while something it refers to is missing: a running server is not changed then, and a new
     /// one could not start.
     pub deployment: Option<Deployment>,
@@ -74,6 +80,7 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
     let kept = observed.deployment.as_deref().filter(|live| deployment.is_none() && runs(live));
     // A server that is kept still uses the listener that its pod was created with.
     let monitoring = kept.map_or(validated.monitoring, Monitoring::of_running);
+    let (backup_task, backup) = backup::backup(validated, observed, defaults)?;
     let scheme = kept.map_or(Scheme::of(&validated.spec), Scheme::of_running);
     Ok(Desired {
         config_map: (kept.is_none() || observed.config_map.is_none()).then_some(config_map),
@@ -86,6 +93,8 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
         claim: claim::claim(validated, observed.claim.as_deref()),
         network_policy: network_policy::network_policy(validated, monitoring, defaults),
         sync_network_policy: network_policy::of_synchronisations(validated),
+        backup_task,
+        backup,
         deployment,
     })
 }

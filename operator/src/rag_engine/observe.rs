@@ -12,6 +12,7 @@ use ragengine_client::wire::EngineStatus;
 use ragengine_operator_api::RagEngine;
 use serde::Serialize;
 
+use super::backups::{self, ObservedBackups};
 use super::references::{Reference, ReferenceKind};
 use super::settings::{KEYS_FILE, has_modes};
 use super::validate::{SentSecret, Validated};
@@ -54,6 +55,8 @@ pub struct Observed {
     pub network_policy: Option<Arc<NetworkPolicy>>,
     /// The NetworkPolicy of the Jobs of its Indexes.
     pub sync_network_policy: Option<Arc<NetworkPolicy>>,
+    /// The objects of backups.
+    pub backups: ObservedBackups,
     /// The claim that holds the data: created by the operator, or named in the specification.
     pub claim: Option<Arc<PersistentVolumeClaim>>,
     /// The metadata of the Secret with the write token.
@@ -148,7 +151,11 @@ pub fn referred(
     };
     let claim = identity.claim_of(&engine.spec).map(|claim| (Referred::Claim, claim));
     let named = references.iter().map(|reference| (kind(reference.kind), reference.name.clone()));
-    named.chain(claim).chain([(Referred::Secret, identity.write_token())]).collect()
+    named
+        .chain(claim)
+        .chain(backups::referred(&engine.spec))
+        .chain([(Referred::Secret, identity.write_token())])
+        .collect()
 }
 
 /// Observes everything that belongs to a RAGEngine.
@@ -191,6 +198,7 @@ fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validat
         deployment: caches.deployments.get(namespace, &identity.name),
         network_policy: caches.network_policies.get(namespace, &identity.name),
         sync_network_policy: caches.network_policies.get(namespace, &identity.sync_policy()),
+        backups: backups::observe(caches, &engine.spec, identity),
         claim: identity.claim_of(&engine.spec).and_then(|claim| caches.claims.get(namespace, &claim)),
         write_token: caches.secrets.get(namespace, &identity.write_token()),
         references: references.iter().map(|reference| look_up(caches, namespace, reference, sent)).collect(),

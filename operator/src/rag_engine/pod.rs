@@ -13,7 +13,9 @@ use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
 pub use reread::{Reread, reread};
 
 use super::monitoring::Monitoring;
-use super::settings::{AUTH_FOLDER, SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder, has_modes};
+use super::settings::{
+    AUTH_FOLDER, RESTORE, RESTORE_FOLDER, SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder, has_modes, restore_of,
+};
 use crate::defaults::Defaults;
 use crate::names::{CONTAINER, Identity};
 use crate::pod_parts::{container_security, node_labels, pod_security, pull_secrets};
@@ -139,7 +141,13 @@ fn mounts(spec: &RagEngineSpec, identity: &Identity) -> Vec<VolumeMount> {
         .chain(secrets)
         .chain(reread)
         .chain(auth)
+        .chain(restored_claim(spec).map(|_| mount(RESTORE, RESTORE_FOLDER, Some(true))))
         .collect()
+}
+
+/// The claim with the backup that a new engine restores.
+fn restored_claim(spec: &RagEngineSpec) -> Option<String> {
+    Some(restore_of(spec)?.persistent_volume_claim.as_ref()?.claim_name.clone())
 }
 
 fn volumes(spec: &RagEngineSpec, identity: &Identity) -> Vec<Volume> {
@@ -170,7 +178,18 @@ fn volumes(spec: &RagEngineSpec, identity: &Identity) -> Vec<Volume> {
         ..Volume::default()
     });
     let reread = reread(spec).into_iter().map(Reread::into_volume);
-    [data_volume(spec, identity), settings].into_iter().chain(secrets).chain(reread).chain(auth).collect()
+    let restored = restored_claim(spec).map(|claim_name| Volume {
+        name: RESTORE.to_owned(),
+        persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource { claim_name, read_only: Some(true) }),
+        ..Volume::default()
+    });
+    [data_volume(spec, identity), settings]
+        .into_iter()
+        .chain(secrets)
+        .chain(reread)
+        .chain(auth)
+        .chain(restored)
+        .collect()
 }
 
 fn item(key: &str) -> KeyToPath {

@@ -3,6 +3,7 @@
 mod access;
 mod answers;
 mod auth;
+mod bootstrap;
 mod endpoints;
 mod file;
 mod side_models;
@@ -15,6 +16,9 @@ use std::path::PathBuf;
 pub use access::{API_KEYS, Access, accesses, api_keys_folder};
 pub use answers::{GUARDRAILS, GUARDRAILS_FOLDER};
 pub use auth::{ACCESS_FILE, AUTH_FOLDER, KEYS_FILE, has_modes, with_cluster_issuer};
+pub use bootstrap::{
+    RESTORE, RESTORE_FOLDER, RESTORE_KEYS, bucket_place, restore_keys_folder, restore_of, volume_place,
+};
 pub use file::{settings_file, settings_file_of_another_version};
 use ragengine_operator_api::{
     Embedding, FilterRule, HttpRoute, InferenceService, Ingress, Limits, LocalEmbedding, Pooling, RagEngineSpec,
@@ -59,6 +63,8 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         inference_service,
         guardrails,
         storage: _,
+        backup: _,
+        bootstrap,
         retrieval,
         rewrite,
         rerank,
@@ -96,6 +102,7 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         },
         tls: transport::tls(tls.as_ref()),
         data_dir: data_folder(spec).into(),
+        bootstrap: bootstrap::bootstrap(bootstrap.as_ref(), identity),
         embedding: embedding(&spec.embedding()),
         inference_service: inference_service.as_ref().map(language_model).unwrap_or_default(),
         retrieval: retrieval_settings(retrieval),

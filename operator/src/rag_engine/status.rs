@@ -1,5 +1,6 @@
 //! Computes the status from what was observed and applied. Pure functions.
 
+mod backup;
 mod claim;
 mod conditions;
 mod deployment;
@@ -8,7 +9,7 @@ mod pod;
 mod server;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use ragengine_operator_api::{GUARDRAILS_POLICY, RagEngine, RagEngineStatus, Reason};
+use ragengine_operator_api::{ConditionType, GUARDRAILS_POLICY, RagEngine, RagEngineStatus, Reason};
 
 use super::hold::Hold;
 use super::observe::Observed;
@@ -45,12 +46,15 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
     let identity = Identity::of(input.engine);
     let observed = input.observed;
     let endpoint = format!("{}/v1", service_url(input.engine, defaults));
+    let backups = backup::backup(input.engine, &observed.backups, previous.backup.as_ref());
     let findings = Findings {
         problem: problem(input),
         waiting: waiting(input),
         hint: server::unreachable(observed)
             .or_else(|| input.remains.cloned())
-            .or_else(|| no_gateways(input.engine, observed)),
+            .or_else(|| no_gateways(input.engine, observed))
+            .or_else(|| backups.as_ref().and_then(|_| observed.backups.obstacle.clone()))
+            .or_else(|| backups.as_ref().and_then(backup::failure)),
         is_stopped: input.engine.spec.replicas == 0,
         hold: input.hold,
         serving: serving(input.engine, &endpoint),
@@ -62,8 +66,11 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
     };
     let common = Conditions { previous: &previous.conditions, observed_generation: generation, now };
     let loaded = observed.loaded_status();
+    let of_backups = backups.as_ref().map(|status| {
+        common.condition(ConditionType::BackupSucceeded, backup::condition(input.engine, &observed.backups, status))
+    });
     RagEngineStatus {
-        conditions: conditions::conditions(&findings, common),
+        conditions: conditions::conditions(&findings, common).into_iter().chain(of_backups).collect(),
         observed_generation: generation,
         endpoint: observed.service.is_some().then_some(endpoint),
         replicas: deployment::replicas(observed.deployment.as_deref()),
@@ -71,6 +78,7 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
         indexes: loaded.map(|loaded| loaded.indexes).or(previous.indexes),
         documents: loaded.map(|loaded| loaded.documents).or(previous.documents),
         data_id: loaded.and_then(|loaded| loaded.data_id.clone()).or_else(|| previous.data_id.clone()),
+        backup: backups,
     }
 }
 

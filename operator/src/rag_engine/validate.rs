@@ -3,17 +3,20 @@
 use axum::http::Uri;
 use k8s_openapi::DeepMerge as _;
 use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
+use k8s_openapi::jiff::Timestamp;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::{PodTemplate, RagEngine, RagEngineSpec};
 use ragengine_settings::Settings;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
+use super::backups::host_of;
 use super::monitoring::Monitoring;
 use super::references::{Reference, ReferenceKind, references};
 use super::{pod, pod_template, settings};
 use crate::defaults::Defaults;
 use crate::finding::Invalid;
+use crate::index::schedule::Schedule;
 use crate::names::{CONTAINER, Identity};
 
 /// A valid specification, with the settings and the pod that follow from it.
@@ -67,7 +70,7 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
     let settings = settings::settings(&spec, &identity, defaults, monitoring);
     let wrong_settings = ragengine_settings::validate(&settings);
     let wrong_settings = wrong_settings.iter().map(ToString::to_string);
-    let wrong: Vec<String> = wrong_settings.chain(settings::wrong_fields(&spec)).collect();
+    let wrong: Vec<String> = wrong_settings.chain(settings::wrong_fields(&spec)).chain(wrong_schedule(&spec)).collect();
     if !wrong.is_empty() {
         // All violations are reported together.
         return Err(Invalid(wrong.into_iter().chain(wrong_template.into_iter().flat_map(|wrong| wrong.0)).collect()));
@@ -84,6 +87,13 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
     Ok(Validated { identity, spec, monitoring, settings, pod, wrong_template, references, sent })
 }
 
+/// Whether a schedule ever occurs does not depend on the time of the check.
+fn wrong_schedule(spec: &RagEngineSpec) -> Option<String> {
+    let schedule = &spec.backup.as_ref()?.schedule;
+    let wrong = Schedule::parse(schedule, "", Timestamp::UNIX_EPOCH).err()?;
+    Some(format!("backup.{wrong}"))
+}
+
 fn sent(spec: &RagEngineSpec) -> Vec<SentSecret> {
     let embedding = spec.embedding();
     let local = embedding.local.map(|local| (local.model_access_secret, Some(local.hub_url)));
@@ -96,11 +106,16 @@ fn sent(spec: &RagEngineSpec) -> Vec<SentSecret> {
     let redis = spec.redis.clone().map(|redis| (redis.access_secret, redis.url));
     let events = spec.events.clone().map(|events| (events.access_secret, events.url));
     let all = [local, remote, language_model, reranker, reranker_hub, postgres, redis, events].into_iter().flatten();
-    all.filter_map(|(secret, url)| Some(SentSecret { name: secret?, host: url.as_deref().and_then(host) })).collect()
+    let bucket = settings::restore_of(spec).and_then(|restore| restore.s3.as_ref());
+    let restored =
+        bucket.and_then(|bucket| Some(SentSecret { name: bucket.access_secret.clone()?, host: host_of(bucket) }));
+    all.filter_map(|(secret, url)| Some(SentSecret { name: secret?, host: url.as_deref().and_then(host) }))
+        .chain(restored)
+        .collect()
 }
 
 /// The host of an address, with its port and without the user.
-fn host(url: &str) -> Option<String> {
+pub(super) fn host(url: &str) -> Option<String> {
     let url: Uri = url.parse().ok()?;
     let authority = url.authority()?.as_str();
     Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_owned())

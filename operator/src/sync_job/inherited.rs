@@ -15,7 +15,7 @@ use crate::pod_parts::{node_labels, pull_secrets};
 const PROXY_VARIABLES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"];
 
 /// The proxy variables that podTemplate sets as plain values for the engine's container.
-pub(super) fn proxies(engine: &RagEngine) -> Vec<EnvVar> {
+pub fn proxies(engine: &RagEngine) -> Vec<EnvVar> {
     let template = engine.spec.pod_template.as_ref();
     let containers = template.and_then(|template| template.spec.get("containers")).and_then(Value::as_array);
     let server = containers.into_iter().flatten().find(|container| container["name"] == CONTAINER);
@@ -28,7 +28,7 @@ pub(super) fn proxies(engine: &RagEngine) -> Vec<EnvVar> {
 }
 
 /// Node selection, tolerations and pull secrets of the engine.
-pub(super) fn placed(engine: &RagEngine, defaults: &Defaults) -> PodSpec {
+pub fn placed(engine: &RagEngine, defaults: &Defaults) -> PodSpec {
     let template = engine.spec.pod_template.as_ref().map(|template| &template.spec);
     let field = |name: &str| template.and_then(|template| template.get(name)).cloned();
     let text = |name| field(name).and_then(|value| value.as_str().map(str::to_owned));

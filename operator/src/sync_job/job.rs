@@ -5,18 +5,17 @@ use std::net::IpAddr;
 
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{
-    ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath, PersistentVolumeClaimVolumeSource,
-    PodSpec, PodTemplateSpec, ResourceRequirements, SecretVolumeSource, Volume, VolumeMount,
+    Container, EmptyDirVolumeSource, EnvVar, PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec,
+    ResourceRequirements, Volume,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ObjectMeta;
 use ragengine_client::wire::SourceOwner;
-use ragengine_operator_api::{self as api, IndexSource, RagEngine, SyncResources, WRITE_TOKEN, Writes};
+use ragengine_operator_api::{self as api, IndexSource, RagEngine, SyncResources};
 
 use super::inherited::{placed, proxies};
-use super::task::{
-    CREDENTIALS_FOLDER, SERVER_CERTIFICATES, SERVER_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER,
-};
+use super::mount::{BUCKET_KEYS, Mount, config_map, of_server, optional_keys};
+use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER};
 use crate::defaults::Defaults;
 use crate::names::{CONTAINER, ENGINE, Identity};
 use crate::pod_parts::{container_security, pod_security};
@@ -124,28 +123,6 @@ fn environment(ingredients: &Ingredients<'_>) -> Vec<EnvVar> {
     variables.into_iter().filter_map(variable).chain(proxies(ingredients.engine)).collect()
 }
 
-/// A volume and its mount path.
-struct Mount {
-    volume: Volume,
-    path: String,
-    is_read_only: Option<bool>,
-}
-
-impl Mount {
-    fn read_only(volume: Volume, path: String) -> Self {
-        Self { volume, path, is_read_only: Some(true) }
-    }
-
-    fn in_container(&self) -> VolumeMount {
-        VolumeMount {
-            name: self.volume.name.clone(),
-            mount_path: self.path.clone(),
-            read_only: self.is_read_only,
-            ..VolumeMount::default()
-        }
-    }
-}
-
 fn mounts(task: &str, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount> {
     let work = Volume {
         name: "work".to_owned(),
@@ -156,16 +133,6 @@ fn mounts(task: &str, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount>
         ..Volume::default()
     };
     let task = config_map("task", task, Some(TASK_FILE));
-    let has_token = engine.spec.auth.writes == Writes::Token;
-    let token = has_token.then(|| {
-        Mount::read_only(
-            secret("write-token", &Identity::of(engine).write_token(), Some(WRITE_TOKEN)),
-            TOKEN_FOLDER.to_owned(),
-        )
-    });
-    let certificates = engine.spec.tls.as_ref().map(|tls| {
-        Mount::read_only(optional_keys("server", &tls.secret_name, &SERVER_CERTIFICATES), SERVER_FOLDER.to_owned())
-    });
     let credentials = sources.iter().filter_map(|source| {
         let volume = credentials(source, source.access_secret()?);
         Some(Mount::read_only(volume, format!("{CREDENTIALS_FOLDER}/{}", source.name)))
@@ -178,8 +145,7 @@ fn mounts(task: &str, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount>
         Mount::read_only(task, TASK_FOLDER.to_owned()),
     ]
     .into_iter()
-    .chain(token)
-    .chain(certificates)
+    .chain(of_server(engine))
     .chain(credentials)
     .chain(content)
     .collect()
@@ -188,25 +154,10 @@ fn mounts(task: &str, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount>
 /// The volume with the known keys of a source's Secret. No other key is mounted.
 fn credentials(source: &IndexSource, secret: &str) -> Volume {
     let keys: &[&str] = match source.origin() {
-        Some(api::Origin::S3(_)) => &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "ca.crt"],
+        Some(api::Origin::S3(_)) => &BUCKET_KEYS,
         _ => &["token", "username", "password", "ca.crt"],
     };
     optional_keys(&format!("credentials-{}", source.name), secret, keys)
-}
-
-/// A volume with some keys of a Secret.
-fn optional_keys(volume: &str, secret: &str, keys: &[&str]) -> Volume {
-    Volume {
-        name: volume.to_owned(),
-        secret: Some(SecretVolumeSource {
-            secret_name: Some(secret.to_owned()),
-            items: Some(keys.iter().flat_map(|key| item(key)).collect()),
-            // Allows a key to be missing. The Secret itself was checked before the Job was created.
-            optional: Some(true),
-            ..SecretVolumeSource::default()
-        }),
-        ..Volume::default()
-    }
 }
 
 /// The volume that contains the documents of a source, if any.
@@ -223,33 +174,5 @@ fn content(source: &IndexSource) -> Option<Volume> {
             ..Volume::default()
         }),
         api::Origin::Inline(_) | api::Origin::Http(_) | api::Origin::Git(_) | api::Origin::S3(_) => None,
-    }
-}
-
-fn item(key: &str) -> Vec<KeyToPath> {
-    vec![KeyToPath { key: key.to_owned(), path: key.to_owned(), mode: None }]
-}
-
-fn config_map(volume: &str, name: &str, key: Option<&str>) -> Volume {
-    Volume {
-        name: volume.to_owned(),
-        config_map: Some(ConfigMapVolumeSource {
-            name: name.to_owned(),
-            items: key.map(item),
-            ..ConfigMapVolumeSource::default()
-        }),
-        ..Volume::default()
-    }
-}
-
-fn secret(volume: &str, name: &str, key: Option<&str>) -> Volume {
-    Volume {
-        name: volume.to_owned(),
-        secret: Some(SecretVolumeSource {
-            secret_name: Some(name.to_owned()),
-            items: key.map(item),
-            ..SecretVolumeSource::default()
-        }),
-        ..Volume::default()
     }
 }

@@ -19,11 +19,11 @@ pub const TASK_FOLDER: &str = "/etc/ragengine/task";
 /// The key of the task in its ConfigMap, and the name of the file.
 pub const TASK_FILE: &str = "task.yaml";
 /// The folder where the write token is mounted.
-pub(super) const TOKEN_FOLDER: &str = "/etc/ragengine/write";
+pub const TOKEN_FOLDER: &str = "/etc/ragengine/write";
 /// The folder where the certificates of the server are mounted.
-pub(super) const SERVER_FOLDER: &str = "/etc/ragengine/server";
+pub const SERVER_FOLDER: &str = "/etc/ragengine/server";
 /// The keys of a Secret with the certificates of a server, without its private key.
-pub(super) const SERVER_CERTIFICATES: [&str; 2] = [TLS_AUTHORITY, TLS_CERTIFICATE];
+pub const SERVER_CERTIFICATES: [&str; 2] = [TLS_AUTHORITY, TLS_CERTIFICATE];
 /// The folder where the Secrets of sources are mounted.
 pub const CREDENTIALS_FOLDER: &str = "/etc/ragengine/credentials";
 /// The folder where the ConfigMaps and volumes of sources are mounted.
@@ -41,18 +41,24 @@ pub fn config_map(mut metadata: ObjectMeta, task: &SyncTask) -> Result<ConfigMap
     Ok(ConfigMap { metadata, data: Some(data), immutable: Some(true), ..ConfigMap::default() })
 }
 
-/// The authority of the server. A Secret without one has only the certificates of the server.
-fn authority_files() -> [PathBuf; 2] {
-    SERVER_CERTIFICATES.map(|key| Path::new(SERVER_FOLDER).join(key))
+/// The authority of the server, if it has TLS. A Secret without one has only the certificates of the server.
+pub fn authority_files(engine: &RagEngine) -> Vec<PathBuf> {
+    let files = SERVER_CERTIFICATES.map(|key| Path::new(SERVER_FOLDER).join(key));
+    engine.spec.tls.iter().flat_map(|_| files.clone()).collect()
+}
+
+/// The write token of the server, if it needs one.
+pub fn write_token(engine: &RagEngine) -> Option<SecretReference> {
+    let has_token = engine.spec.auth.writes == Writes::Token;
+    has_token.then(|| SecretReference::File(Path::new(TOKEN_FOLDER).join(WRITE_TOKEN)))
 }
 
 /// A task without sources: it deletes all documents of the owner from the index.
 pub fn deletion(engine: &RagEngine, index: &str, owner: &str, sync_id: &str, defaults: &Defaults) -> SyncTask {
-    let has_token = engine.spec.auth.writes == Writes::Token;
     SyncTask {
         server: service_url(engine, defaults),
-        server_ca_files: engine.spec.tls.iter().flat_map(|_| authority_files()).collect(),
-        write_token: has_token.then(|| SecretReference::File(Path::new(TOKEN_FOLDER).join(WRITE_TOKEN))),
+        server_ca_files: authority_files(engine),
+        write_token: write_token(engine),
         index: index.to_owned(),
         owner: owner.to_owned(),
         sync_id: sync_id.to_owned(),

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use kube::Resource;
@@ -12,7 +12,7 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use super::Filled;
 use crate::gateway::HttpRoute;
 use crate::job::{self, Stage};
-use crate::names::{Identity, IndexIdentity, engine_of, index_of, is_deletion};
+use crate::names::{Identity, IndexIdentity, engine_of, index_of, is_backup, is_deletion};
 
 /// The objects of one kind that a watch has seen.
 #[derive(Clone)]
@@ -56,7 +56,9 @@ pub struct Caches {
     pub ingresses: Cache<Ingress>,
     /// Created by the operator. None: the cluster has no Gateway API.
     pub http_routes: Option<Cache<HttpRoute>>,
-    /// Created by the operator. Specifications are dropped.
+    /// Created by the operator.
+    pub cron_jobs: Cache<CronJob>,
+    /// Created by the operator, or by its CronJobs. Specifications are dropped.
     pub jobs: Cache<Job>,
     /// Created by the operator. Specifications are dropped.
     pub pods: Cache<Pod>,
@@ -77,7 +79,7 @@ impl Caches {
     }
 
     /// The number of the operator's objects, by kind.
-    pub fn counts(&self) -> [(&'static str, usize); 9] {
+    pub fn counts(&self) -> [(&'static str, usize); 10] {
         [
             ("ConfigMap", self.config_maps.len()),
             ("ServiceAccount", self.service_accounts.len()),
@@ -86,17 +88,29 @@ impl Caches {
             ("NetworkPolicy", self.network_policies.len()),
             ("Ingress", self.ingresses.len()),
             ("HTTPRoute", self.http_routes.as_ref().map_or(0, Cache::len)),
+            ("CronJob", self.cron_jobs.len()),
             ("Job", self.jobs.len()),
             ("Pod", self.pods.len()),
         ]
     }
 
-    /// The pods of one RAGEngine.
+    /// The pods of the server of one RAGEngine.
     pub fn pods_of(&self, identity: &Identity) -> Vec<Arc<Pod>> {
         self.pods.0.state_filter(|pod| {
             pod.metadata.namespace.as_ref() == Some(&identity.namespace)
                 && engine_of(&pod.metadata) == Some(&identity.name)
+                && !is_backup(&pod.metadata)
         })
+    }
+
+    /// The Jobs of the backups of one RAGEngine.
+    pub fn backups_of(&self, identity: &Identity) -> Vec<Arc<Job>> {
+        self.jobs.0.state_filter(|job| identity.has_backup(&job.metadata))
+    }
+
+    /// The pods of these Jobs.
+    pub fn pods_of_backups(&self, identity: &Identity) -> Vec<Arc<Pod>> {
+        self.pods.0.state_filter(|pod| identity.has_backup(&pod.metadata))
     }
 
     /// The Jobs of one Index.
@@ -105,9 +119,9 @@ impl Caches {
         self.jobs.0.state_filter(|job| in_namespace(job) && identity.made(&job.metadata))
     }
 
-    /// The number of running Jobs: in total, and in one namespace.
+    /// The number of running Jobs of Indexes: in total, and in one namespace.
     pub fn running_jobs(&self, namespace: &str) -> (usize, usize) {
-        let running = self.jobs.0.state_filter(|job| job::stage(job) == Stage::Running);
+        let running = self.jobs.0.state_filter(|job| job::stage(job) == Stage::Running && !is_backup(&job.metadata));
         let here = running.iter().filter(|job| job.metadata.namespace.as_deref() == Some(namespace)).count();
         (running.len(), here)
     }

@@ -48,6 +48,8 @@ fn objects(engine: &RagEngine) -> Map<String, Value> {
         "claim": desired.claim,
         "networkPolicy": desired.network_policy,
         "syncNetworkPolicy": desired.sync_network_policy,
+        "backup": desired.backup,
+        "backupTask": desired.backup_task,
         "deployment": deployment,
         "pod": pod,
     });

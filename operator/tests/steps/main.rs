@@ -5,6 +5,7 @@
 
 mod access;
 mod api_server;
+mod backup;
 mod controller;
 mod drift;
 mod every_field;

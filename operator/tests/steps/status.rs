@@ -140,6 +140,8 @@ fn next(reason: Reason) -> Option<Reason> {
         | Reason::SyncFailed
         | Reason::HeldBack
         | Reason::FilesFailed => return None,
+        // Reasons of BackupSucceeded.
+        Reason::BackupCompleted | Reason::BackupFailed | Reason::NoBackupYet => return None,
         // Used only for reasons of a newer version.
         Reason::Other => return None,
     })

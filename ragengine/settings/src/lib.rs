@@ -3,6 +3,7 @@
 //! The file is written by a person, or rendered into a ConfigMap by the operator, and read by the server. This crate
 //! depends on neither program, so that both can depend on it.
 
+pub mod backup;
 mod environment;
 mod load;
 mod reference;
@@ -22,11 +23,12 @@ pub use ragengine_pipeline::request::{
 pub use reference::markdown_reference;
 pub use secret::SecretReference;
 pub use settings::{
-    AccessRules, Audit, Auth, AuthMode, Cache, Chat, ChatEndpoint, Chunking, Citations, CompletionsEndpoint, Cors,
-    Embedding, EmbeddingSource, Endpoints, Events, Feedback, FilterRule, Guardrails, InferenceService, Interactions,
-    JwtIssuer, Limits, LocalEmbedding, LocalReranker, Log, LogFormat, NamedThreshold, OverlapThreshold, Pooling,
-    Postgres, QueryEndpoint, Redis, RemoteEmbedding, Rerank, RerankBackend, Retrieval, RetrieveEndpoint, Rewrite,
-    Search, SessionStore, SessionToken, Sessions, Settings, StateStore, Tls, Tracing, WhenDown,
+    AccessRules, Audit, Auth, AuthMode, BackupBucket, BackupPlace, Bootstrap, Cache, Chat, ChatEndpoint, Chunking,
+    Citations, CompletionsEndpoint, Cors, Embedding, EmbeddingSource, Endpoints, Events, Feedback, FilterRule,
+    Guardrails, InferenceService, Interactions, JwtIssuer, Limits, LocalEmbedding, LocalReranker, Log, LogFormat,
+    NamedThreshold, OverlapThreshold, Pooling, Postgres, QueryEndpoint, Redis, RemoteEmbedding, Rerank, RerankBackend,
+    RestoreFrom, Retrieval, RetrieveEndpoint, Rewrite, Search, SessionStore, SessionToken, Sessions, Settings,
+    StateStore, Tls, Tracing, WhenDown,
 };
 pub use site::{Authority, Origin};
 pub use text_language::TextLanguage;

@@ -1,5 +1,6 @@
 mod audit;
 mod auth;
+mod bootstrap;
 mod cache;
 mod chat;
 mod chunking;
@@ -35,6 +36,7 @@ use crate::VectorIndexKind;
 
 pub use audit::Audit;
 pub use auth::{AccessRules, Auth, AuthMode, JwtIssuer, SessionToken};
+pub use bootstrap::{BackupBucket, BackupPlace, Bootstrap, RestoreFrom};
 pub use cache::Cache;
 pub use chat::Chat;
 pub use chunking::Chunking;
@@ -83,6 +85,8 @@ pub struct Settings {
     /// The folder that holds the indexes and, below `models`, embedding models. The server creates it if it is missing.
     /// Only one server may use it at a time.
     pub data_dir: PathBuf,
+    /// How a server with an empty data folder begins.
+    pub bootstrap: Bootstrap,
     /// The name of this server in a database that several servers use. Each needs another one. 1 to 317 bytes.
     pub state_namespace: String,
     /// The index of `/query` for requests that name none. Not set: the only index that the caller may read.
@@ -151,6 +155,7 @@ impl Default for Settings {
             allowed_hosts: Vec::new(),
             cors: Cors::default(),
             data_dir: PathBuf::from("data"),
+            bootstrap: Bootstrap::default(),
             state_namespace: "default".to_owned(),
             default_index: None,
             postgres: Postgres::default(),

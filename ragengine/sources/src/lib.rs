@@ -31,3 +31,4 @@ pub use item::{Fetched, FetchedFile, Item};
 pub use opened::{Opened, open};
 pub use proxies::{Proxies, ProxyError, ProxyVariables};
 pub use revision::identifies_content;
+pub use s3::connect_bucket;

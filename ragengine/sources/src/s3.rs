@@ -126,6 +126,16 @@ impl Bucket {
     }
 }
 
+/// Creates a client for a bucket, which sends requests only to permitted addresses. It uses only these settings, and none
+/// of the environment. Listings leave out keys that are not paths.
+///
+/// # Errors
+///
+/// When the address is not permitted, or the credentials cannot be read or must not be sent there.
+pub async fn connect_bucket(source: &sync::S3, access: &Access) -> Result<AmazonS3, SourceError> {
+    Ok(connect(source, access).await?.0)
+}
+
 /// Creates a client for the bucket. It uses only settings of the task, and none of the environment.
 async fn connect(source: &sync::S3, access: &Access) -> Result<(AmazonS3, Connector), SourceError> {
     let endpoint = endpoint_of(source)?;

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tracing::{error, info};
 
+use super::bootstrap;
 use super::heal;
 use super::stage::Stage;
 use super::volume::Volume;
@@ -224,7 +225,10 @@ async fn load_indexes(app: &Arc<App>) -> Result<Arc<Catalog>, StartError> {
     loop {
         let app_for_load = Arc::clone(app);
         let reason = match tokio::task::spawn_blocking(move || open_catalog(&app_for_load)).await {
-            Ok(Ok(catalog)) => return Ok(catalog),
+            Ok(Ok(catalog)) => {
+                restore_backup(app, &catalog).await;
+                return Ok(catalog);
+            }
             Ok(Err(IndexError::Store(StoreError::InUse(holder)))) => {
                 let folder = app.settings.data_dir.display().to_string();
                 return Err(StartError::DataInUse { folder, holder });
@@ -235,6 +239,18 @@ async fn load_indexes(app: &Arc<App>) -> Result<Arc<Catalog>, StartError> {
         app.progress.write().indexes = Stage::Failed(reason.clone());
         wait_before_retry(&reason, &mut pause).await;
     }
+}
+
+/// Restores the backup that the settings name for an empty data folder. A failure is tried again, because a server that
+/// begins without its indexes would answer wrongly.
+async fn restore_backup(app: &Arc<App>, catalog: &Arc<Catalog>) {
+    let mut pause = RETRY.0;
+    while let Err(error) = bootstrap::restore(app, catalog).await {
+        let reason = format!("{error:#}");
+        app.progress.write().indexes = Stage::Failed(reason.clone());
+        wait_before_retry(&reason, &mut pause).await;
+    }
+    app.progress.write().indexes = Stage::Done(format!("{} loaded", catalog.names().len()));
 }
 
 fn open_catalog(app: &App) -> Result<Arc<Catalog>, IndexError> {

@@ -1,7 +1,8 @@
 //! `ragengine backup`
 
+mod bucket;
 mod file;
-mod keep;
+mod task;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -9,15 +10,15 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 pub use file::verify;
-use file::{Partial, remove_leftovers};
+use file::{Contents, Partial, remove_leftovers};
 use indicatif::{ProgressBar, ProgressStyle};
-use keep::{name_at, newest, superseded};
 use ragengine_client::Client;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use super::connect::{client, with_advice};
 use crate::args::Backup;
+use crate::backups::{name_at, names, superseded};
 
 /// Writes a backup to a temporary file, verifies it, and renames it to its final name.
 ///
@@ -25,30 +26,43 @@ use crate::args::Backup;
 ///
 /// When the server refuses or stops sending, or the file cannot be written. An existing file is not changed then.
 pub fn run(arguments: &Backup) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let target = target(arguments)?;
-    if let Some(folder) = &target.folder {
-        remove_leftovers(folder)?;
-    }
-    let client = client(&arguments.server)?;
-    let mut partial = Partial::begin(&target.file)?;
     let patience = Duration::from_secs(arguments.timeout_seconds);
-    let downloading = async {
-        tokio::select! {
-            bytes = download(&client, &mut partial, patience) => bytes,
-            // The error drops `partial`, which deletes the temporary file.
-            stopped = stop_signal() => Err(stopped.err().map_or_else(|| anyhow!("stopped by a signal"), Into::into)),
-        }
-    };
-    let bytes = runtime.block_on(downloading).map_err(with_advice)?;
-    let contents = partial.finish()?;
-    let mut out = io::stdout();
-    let (documents, indexes) = (contents.documents, contents.indexes.len());
-    writeln!(out, "{}: {indexes} indexes, {documents} documents, {bytes} bytes", target.file.display())?;
+    if let Some(task) = &arguments.task {
+        return task::run(task, patience);
+    }
+    let target = target(arguments)?;
+    let client = client(&arguments.server)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (contents, bytes) = runtime.block_on(to_file(&client, &target, patience))?;
+    print(&target.file.display().to_string(), &contents, bytes)?;
     match (&target.folder, arguments.keep) {
         (Some(folder), Some(keep)) => prune(folder, keep as usize),
         _ => Ok(()),
     }
+}
+
+/// Writes a backup to a file. Returns its contents and its size in bytes.
+async fn to_file(client: &Client, target: &Target, patience: Duration) -> anyhow::Result<(Contents, u64)> {
+    if let Some(folder) = &target.folder {
+        remove_leftovers(folder)?;
+    }
+    let mut partial = Partial::begin(&target.file)?;
+    let bytes = tokio::select! {
+        bytes = download(client, &mut partial, patience) => bytes,
+        // The error drops `partial`, which deletes the temporary file.
+        stopped = stop_signal() => Err(stopped.err().map_or_else(stopped_by_signal, Into::into)),
+    };
+    let bytes = bytes.map_err(with_advice)?;
+    Ok((partial.finish()?, bytes))
+}
+
+fn print(what: &str, contents: &Contents, bytes: u64) -> io::Result<()> {
+    let (documents, indexes) = (contents.documents, contents.indexes.len());
+    writeln!(io::stdout(), "{what}: {indexes} indexes, {documents} documents, {bytes} bytes")
+}
+
+fn stopped_by_signal() -> anyhow::Error {
+    anyhow!("stopped by a signal")
 }
 
 /// Waits for SIGTERM, SIGHUP or SIGINT.
@@ -69,10 +83,17 @@ struct Target {
     folder: Option<PathBuf>,
 }
 
+impl Target {
+    /// A backup that starts now, in a folder.
+    fn within(folder: &Path) -> Self {
+        Self { file: folder.join(name_at(jiff::Timestamp::now())), folder: Some(folder.to_owned()) }
+    }
+}
+
 fn target(arguments: &Backup) -> anyhow::Result<Target> {
-    let output = &arguments.output;
+    let Some(output) = &arguments.output else { bail!("--output is missing") };
     match (output.is_dir(), arguments.keep) {
-        (true, _) => Ok(Target { file: output.join(name_at(jiff::Timestamp::now())), folder: Some(output.clone()) }),
+        (true, _) => Ok(Target::within(output)),
         (false, Some(_)) => bail!("--keep needs a folder, but {} is not a folder", output.display()),
         (false, None) => Ok(Target { file: output.clone(), folder: None }),
     }
@@ -100,29 +121,6 @@ fn prune(folder: &Path, keep: usize) -> anyhow::Result<()> {
         writeln!(io::stdout(), "{}: deleted", path.display())?;
     }
     Ok(())
-}
-
-/// Returns the backup file at a path: the file itself, or the newest backup in the folder.
-///
-/// # Errors
-///
-/// When the folder cannot be read or has no backup.
-pub fn find(input: &Path) -> anyhow::Result<PathBuf> {
-    if !input.is_dir() {
-        return Ok(input.to_owned());
-    }
-    match newest(names(input)?) {
-        Some(name) => Ok(input.join(name)),
-        None => bail!("there is no backup in {}", input.display()),
-    }
-}
-
-fn names(folder: &Path) -> anyhow::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {
-        names.extend(entry?.file_name().into_string());
-    }
-    Ok(names)
 }
 
 /// Hidden unless standard error is a terminal.

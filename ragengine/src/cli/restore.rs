@@ -1,22 +1,27 @@
 //! `ragengine restore`
 
+mod task;
+
+use std::error::Error;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use bytes::{Bytes, BytesMut};
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, Stream, StreamExt as _};
 use ragengine_client::wire::RestoredIndexes;
 use ragengine_client::{Client, ClientError, RestoreOptions};
 use tokio::fs::File;
 use tokio::io::AsyncReadExt as _;
+use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::backup::{find, verify};
+use super::backup::verify;
 use super::connect::{client, with_advice};
 use crate::args::Restore;
+use crate::backups::find;
 
 /// Size of the pieces of the request body.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -30,26 +35,52 @@ const FINISH_TIMEOUT: Duration = Duration::from_secs(900);
 ///
 /// When the file is not a complete backup, or the server refuses it or stops reading.
 pub fn run(arguments: &Restore) -> anyhow::Result<()> {
-    let file = find(&arguments.input)?;
-    let contents = verify(&file)?;
-    let client = client(&arguments.server)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let restored = runtime.block_on(upload(&client, &file, arguments)).map_err(with_overwrite).map_err(with_advice)?;
-    let indexes = restored.indexes.join(", ");
-    let what = match &arguments.index {
-        Some(_) => "restored index".to_owned(),
-        None => format!("{} documents restored", contents.documents),
+    if let Some(path) = &arguments.task {
+        return task::run(path, arguments, &runtime);
+    }
+    let Some(input) = &arguments.input else { bail!("--input is missing") };
+    let client = client(&arguments.server)?;
+    from_file(&client, &find(input)?, arguments, &runtime)
+}
+
+/// Restores a backup from a file.
+fn from_file(client: &Client, file: &Path, arguments: &Restore, runtime: &Runtime) -> anyhow::Result<()> {
+    let contents = verify(file)?;
+    let sending = async {
+        let failed = || format!("cannot read {}", file.display());
+        let opened = File::open(file).await.with_context(failed)?;
+        let bytes = opened.metadata().await.with_context(failed)?.len();
+        upload(client, chunks(opened), bytes, arguments).await
     };
-    writeln!(io::stdout(), "{}: {what}: {indexes}", file.display())?;
+    let restored = runtime.block_on(sending).map_err(with_overwrite).map_err(with_advice)?;
+    print(&file.display().to_string(), &restored, contents.documents, arguments)
+}
+
+fn print(what: &str, restored: &RestoredIndexes, documents: u64, arguments: &Restore) -> anyhow::Result<()> {
+    let indexes = restored.indexes.join(", ");
+    let done = match &arguments.index {
+        Some(_) => "restored index".to_owned(),
+        None => format!("{documents} documents restored"),
+    };
+    writeln!(io::stdout(), "{what}: {done}: {indexes}")?;
     Ok(())
 }
 
-async fn upload(client: &Client, path: &Path, arguments: &Restore) -> anyhow::Result<RestoredIndexes> {
-    let failed = || format!("cannot read {}", path.display());
-    let file = File::open(path).await.with_context(failed)?;
-    let bytes = file.metadata().await.with_context(failed)?.len();
-    let (progress, mut seen) = watch::channel(0);
-    let body = reqwest::Body::wrap_stream(chunks(file, progress));
+/// Sends a backup of `bytes` bytes. An error of the stream breaks the request off, so that nothing is restored.
+async fn upload<E: Into<Box<dyn Error + Send + Sync>> + 'static>(
+    client: &Client,
+    backup: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+    bytes: u64,
+    arguments: &Restore,
+) -> anyhow::Result<RestoredIndexes> {
+    let (progress, mut seen) = watch::channel(0_u64);
+    let counted = backup.inspect(move |chunk| {
+        if let Ok(chunk) = chunk {
+            progress.send_modify(|sent| *sent += chunk.len() as u64);
+        }
+    });
+    let body = reqwest::Body::wrap_stream(counted);
     let over = RestoreOptions { overwrite: arguments.overwrite, index: arguments.index.as_deref() };
     let mut sending = std::pin::pin!(client.restore(body, bytes, over));
     let patience = Duration::from_secs(arguments.timeout_seconds);
@@ -70,15 +101,12 @@ async fn upload(client: &Client, path: &Path, arguments: &Restore) -> anyhow::Re
     Ok(restored.with_context(|| format!("no reply within {} s of the last byte", FINISH_TIMEOUT.as_secs()))??)
 }
 
-/// Streams the bytes of a file, and publishes the number of bytes so far.
-fn chunks(file: File, progress: watch::Sender<u64>) -> impl Stream<Item = io::Result<Bytes>> {
-    stream::try_unfold((file, progress, 0), |(mut file, progress, sent)| async move {
+/// Streams the bytes of a file.
+fn chunks(file: File) -> impl Stream<Item = io::Result<Bytes>> {
+    stream::try_unfold(file, |mut file| async move {
         let mut chunk = BytesMut::with_capacity(CHUNK_BYTES);
         let read = file.read_buf(&mut chunk).await?;
-        let sent = sent + read as u64;
-        // Fails after the reply, when the receiver is dropped.
-        let _ = progress.send(sent);
-        Ok((read > 0).then(|| (chunk.freeze(), (file, progress, sent))))
+        Ok((read > 0).then(|| (chunk.freeze(), file)))
     })
 }
 

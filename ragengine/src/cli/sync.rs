@@ -1,11 +1,8 @@
 //! `ragengine sync`
 
-use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail, ensure};
-use ragengine_client::Client;
+use anyhow::{Context as _, bail};
 use ragengine_client::wire::{self, SourceOwner};
 use ragengine_parsers::{Parser, worker};
 use ragengine_settings::Log;
@@ -14,8 +11,8 @@ use ragengine_sources::{Access, AddressPolicy, Limits, Proxies, ProxyVariables};
 use ragengine_sync::{Removed, Report, SyncOutcome, Tools, synchronise};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::connect::{client_of_task, read_task};
 use crate::args::{Sync, WhenOwnerIsGone};
-use crate::secrets;
 use crate::telemetry::logging;
 
 /// Makes an index hold exactly the documents of a task's sources.
@@ -25,7 +22,7 @@ use crate::telemetry::logging;
 /// When the task is invalid, the server does not answer, or a source could not be synchronised.
 pub fn run(arguments: &Sync) -> anyhow::Result<()> {
     logging::start(&Log::default()).map_err(anyhow::Error::msg)?;
-    let task = read(&arguments.task)?;
+    let task: SyncTask = read_task(&arguments.task)?;
     require(&task, arguments.sync_id.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {
@@ -85,21 +82,8 @@ pub fn parse_worker() -> anyhow::Result<()> {
     Ok(worker::serve(io::stdin(), io::stdout())?)
 }
 
-fn read(path: &Path) -> anyhow::Result<SyncTask> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read the task {}", path.display()))?;
-    serde_saphyr::from_str(&text).with_context(|| format!("the task in {} is invalid", path.display()))
-}
-
 async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
-    // The proxies in the environment are for sources outside the cluster.
-    let client = match authorities(&task.server_ca_files)? {
-        Some(pem) => Client::direct_trusting(&task.server, &pem)?,
-        None => Client::direct(&task.server)?,
-    };
-    let client = match &task.write_token {
-        Some(reference) => client.with_token(secrets::read(reference)?.expose())?,
-        None => client,
-    };
+    let client = client_of_task(&task.server, &task.server_ca_files, task.write_token.as_ref())?;
     let work_folder = arguments.work_folder.clone().unwrap_or_else(std::env::temp_dir);
     let addresses = AddressPolicy::in_cluster(task.allowed_ranges.clone(), arguments.api_server.clone()).await;
     let proxies = match Proxies::new(&ProxyVariables::of_environment()) {
@@ -111,21 +95,6 @@ async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
     let command = worker::WorkerCommand { program, arguments: vec!["parse-worker".into()] };
     let parser = Parser::new(command, ragengine_parsers::Limits::default());
     Ok(Tools { client, access, parser })
-}
-
-/// The content of the first of these files that exists and is not empty: some issuers write an empty `ca.crt`. `None` if
-/// the task names no file.
-fn authorities(files: &[PathBuf]) -> anyhow::Result<Option<Vec<u8>>> {
-    for file in files {
-        match fs::read(file) {
-            Ok(pem) if pem.trim_ascii().is_empty() => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            read => return Ok(Some(read.with_context(|| format!("cannot read {}", file.display()))?)),
-        }
-    }
-    let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
-    ensure!(files.is_empty(), "serverCaFiles: none of these files has a certificate: {}", names.join(", "));
-    Ok(None)
 }
 
 /// Whether documents are fetched over the network.
@@ -178,21 +147,6 @@ mod tests {
     use ragengine_sync::SyncError;
 
     use super::*;
-
-    #[test]
-    fn the_first_file_of_authorities_that_exists_is_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let [authority, certificate] = ["ca.crt", "tls.crt"].map(|name| folder.path().join(name));
-        let files = [authority.clone(), certificate.clone()];
-        assert_eq!(authorities(&[]).unwrap(), None);
-        let error = authorities(&files).unwrap_err().to_string();
-        assert!(error.contains("serverCaFiles") && error.contains("ca.crt") && error.contains("tls.crt"), "{error}");
-        fs::write(&certificate, "server").unwrap();
-        fs::write(&authority, "\n").unwrap();
-        assert_eq!(authorities(&files).unwrap().as_deref(), Some("server".as_bytes()));
-        fs::write(&authority, "authority").unwrap();
-        assert_eq!(authorities(&files).unwrap().as_deref(), Some("authority".as_bytes()));
-    }
 
     #[test]
     fn a_report_is_printed_line_by_line() {

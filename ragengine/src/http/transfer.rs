@@ -21,13 +21,9 @@ use crate::app::{App, Generations, run_detached};
 use crate::error::{ApiError, PlainError};
 use ragengine_compute::blocking;
 use ragengine_errors::Logged as _;
-use ragengine_index::archive::MAX_BLOCK_BYTES;
 use ragengine_index::catalog::{Catalog, Existing};
 use ragengine_index::name::check_name;
 use ragengine_index::{Index, IndexError};
-
-/// How much longer a block may be than the largest request body that added its documents.
-const BLOCK_MARGIN_BYTES: u64 = 1 << 20;
 
 /// Query parameters of `POST /persist`.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -129,7 +125,7 @@ pub async fn load(
     check_name(&index_name).map_err(IndexError::from)?;
     let copy = from.path.unwrap_or_else(|| index_name.clone());
     let (index, name) = (index_name.clone(), copy.clone());
-    let max_block_bytes = max_block_bytes(&app);
+    let max_block_bytes = app.max_block_bytes();
     let loading = made(generations, move || {
         let _turn = turn;
         Ok((vec![catalog.load_persisted(&index, &name, existing, max_block_bytes)?], ()))
@@ -198,7 +194,7 @@ pub async fn restore(
     let loaded = app.loaded()?;
     may(&caller, Action::Copy, over.index.as_deref())?;
     let turn = turn(&app)?;
-    let (catalog, max_block_bytes) = (Arc::clone(&loaded.catalog), max_block_bytes(&app));
+    let (catalog, max_block_bytes) = (Arc::clone(&loaded.catalog), app.max_block_bytes());
     let restoring = made(Arc::clone(&loaded.generations), move || {
         let _turn = turn;
         // Refuses a backup that does not fit before it is uploaded.
@@ -228,10 +224,6 @@ fn turn(app: &App) -> Result<OwnedSemaphorePermit, ApiError> {
     Arc::clone(&app.transfers).try_acquire_owned().map_err(|_| {
         ApiError::Busy("two copies of indexes are already in progress: try again when one has finished".to_owned())
     })
-}
-
-fn max_block_bytes(app: &App) -> u64 {
-    MAX_BLOCK_BYTES.max(app.settings.limits.max_body_bytes.saturating_add(BLOCK_MARGIN_BYTES))
 }
 
 fn counted<T>(app: &App, operation: &str, result: Result<T, IndexError>) -> Result<T, IndexError> {

@@ -5,6 +5,7 @@
 
 mod auth;
 mod backup;
+mod backup_bucket;
 mod bad_input;
 mod bodies;
 mod callers;

@@ -6,6 +6,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
 };
+use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::networking::v1::Ingress;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -75,6 +76,7 @@ async fn drive_through_everything(namespace: &Namespace) -> Result<(), Error> {
     engine.set(&stopped).await?;
     engine.until_stopped().await?;
     guard(namespace, &engine, &stopped).await?;
+    back_up(namespace, &engine, &stopped).await?;
     fill_an_index(namespace, &engine).await?;
     // An engine with an invalid specification, which is to be stopped.
     let wrong = json!({"allowedOrigins": ["https://chat.example:x"]});
@@ -106,6 +108,22 @@ async fn guard(namespace: &Namespace, engine: &Engine<'_>, stopped: &Value) -> R
     engine.set(stopped).await?;
     namespace.until_gone::<ConfigMap>("docs-auth").await?;
     namespace.until_gone::<Ingress>("docs").await
+}
+
+/// Gives an engine backups, and takes them away again.
+async fn back_up(namespace: &Namespace, engine: &Engine<'_>, stopped: &Value) -> Result<(), Error> {
+    for schedule in ["0 1 * * *", "0 2 * * *"] {
+        let mut backed_up = stopped.clone();
+        backed_up["backup"] = json!({"schedule": schedule, "persistentVolumeClaim": {"claimName": "backups"}});
+        engine.set(&backed_up).await?;
+        let has_schedule = |cron_job: &CronJob| match &cron_job.spec {
+            Some(spec) if spec.schedule == schedule => Ok(()),
+            spec => Err(format!("{spec:?}")),
+        };
+        namespace.until::<CronJob, _>("docs-backup", "it has the schedule", has_schedule).await?;
+    }
+    engine.set(stopped).await?;
+    namespace.until_gone::<CronJob>("docs-backup").await
 }
 
 /// Runs a Job that does not start and is deleted, one that fills the Index, and one that empties it.

@@ -2,6 +2,7 @@
 
 mod access;
 mod answers;
+mod backups;
 mod stores;
 mod transport;
 
@@ -202,6 +203,18 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
         "storage: {persistentVolume: {size: 1Gi, storageClassName: a}}",
     ),
     (
+        "bootstrap cannot be added or changed",
+        "bootstrap: {restore: {s3: {bucket: b}}}",
+        "bootstrap: {restore: {s3: {bucket: b}}}",
+        "bootstrap: {restore: {s3: {bucket: c}}}",
+    ),
+    (
+        "bootstrap cannot be added or changed",
+        "{}",
+        "replicas: 0",
+        "bootstrap: {restore: {persistentVolumeClaim: {claimName: c}}}",
+    ),
+    (
         "storage.persistentVolume.size cannot be removed",
         "storage: {persistentVolume: {size: 1Gi}}",
         "storage: {persistentVolume: {size: 2Gi}}",
@@ -219,6 +232,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
 const ALLOWED_CHANGES: &[(&str, &str)] = &[
     ("{}", "storage: {persistentVolume: {size: 1Gi}}"),
     ("storage: {persistentVolumeClaim: c}", "{}"),
+    ("bootstrap: {restore: {s3: {bucket: b}}}", "{}"),
     ("storage: {persistentVolumeClaim: c}", "storage: {persistentVolume: {persistentVolumeClaim: c}}"),
     ("storage: {persistentVolume: {persistentVolumeClaim: c}}", "storage: {persistentVolume: {size: 1Gi}}"),
     ("{}", "embedding: {remote: {url: 'http://e', model: m}}"),
@@ -226,7 +240,13 @@ const ALLOWED_CHANGES: &[(&str, &str)] = &[
 ];
 
 fn rules() -> impl Iterator<Item = &'static Rule> {
-    RULES.iter().chain(stores::RULES).chain(answers::RULES).chain(access::RULES).chain(transport::RULES)
+    RULES
+        .iter()
+        .chain(stores::RULES)
+        .chain(answers::RULES)
+        .chain(access::RULES)
+        .chain(transport::RULES)
+        .chain(backups::RULES)
 }
 
 fn named(name: &str) -> Value {

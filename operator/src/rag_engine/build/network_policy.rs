@@ -11,7 +11,7 @@ use ragengine_operator_api as api;
 use super::egress::{self, labels};
 use super::selector;
 use crate::defaults::Defaults;
-use crate::names::{ENGINE, SYNC};
+use crate::names::{BACKUP, ENGINE, SYNC};
 use crate::ports::{ADMIN_PORT_NAME, PORT, PORT_NAME};
 use crate::rag_engine::monitoring::Monitoring;
 use crate::rag_engine::validate::Validated;
@@ -28,6 +28,7 @@ pub(super) fn network_policy(
         peers.push(NetworkPolicyPeer { pod_selector: Some(LabelSelector::default()), ..NetworkPolicyPeer::default() });
     }
     peers.push(pods(synchronisations()));
+    peers.extend(validated.spec.backup.as_ref().map(|_| pods(backups(validated))));
     peers.push(operator(defaults));
     let port = |name: &str| NetworkPolicyPort {
         port: Some(IntOrString::String(name.to_owned())),
@@ -89,6 +90,12 @@ fn peer(peer: &api::NetworkPeer) -> NetworkPolicyPeer {
 /// The labels of the Jobs of Indexes.
 fn synchronisations() -> BTreeMap<String, String> {
     BTreeMap::from([("app.kubernetes.io/name".to_owned(), SYNC.to_owned())])
+}
+
+/// The labels of the pods of the engine's backups.
+fn backups(validated: &Validated) -> BTreeMap<String, String> {
+    let labels = [("app.kubernetes.io/name", BACKUP), ("app.kubernetes.io/instance", &validated.identity.name)];
+    labels.map(|(label, value)| (label.to_owned(), value.to_owned())).into()
 }
 
 /// Pods of the same namespace.

@@ -5,7 +5,11 @@ use ragengine_operator_api::{GUARDRAILS_POLICY, RagEngineSpec, TLS_CERTIFICATE, 
 
 use super::item;
 use crate::rag_engine::references::{Reference, ReferenceKind};
-use crate::rag_engine::settings::{API_KEYS, GUARDRAILS, GUARDRAILS_FOLDER, TLS, api_keys_folder, tls_folder};
+use crate::rag_engine::settings::{
+    API_KEYS, GUARDRAILS, GUARDRAILS_FOLDER, RESTORE_KEYS, TLS, api_keys_folder, restore_keys_folder, restore_of,
+    tls_folder,
+};
+use crate::sync_job::mount::BUCKET_KEYS;
 
 /// An object that the server reads again when it changes.
 #[derive(Debug, Clone)]
@@ -45,8 +49,9 @@ impl Reread {
     }
 }
 
-/// The objects of a specification that the server reads again: the API keys, the policy of guardrails and the
-/// certificate. The server starts without a policy, and refuses chats.
+/// The objects of a specification that the server reads again: the API keys, the policy of guardrails, the certificate
+/// and the credentials for a backup. The server starts without a policy, and refuses chats. Without the credentials it
+/// restores nothing, and is not ready.
 pub fn reread(spec: &RagEngineSpec) -> Vec<Reread> {
     let secret = |name: String| Reference { kind: ReferenceKind::Secret, name, is_optional: false, is_reread: true };
     let keys = spec.auth.api_keys_secret.clone().map(|name| Reread {
@@ -68,5 +73,13 @@ pub fn reread(spec: &RagEngineSpec) -> Vec<Reread> {
         keys: &[TLS_CERTIFICATE, TLS_KEY],
         reference: secret(tls.secret_name),
     });
-    keys.into_iter().chain(policy).chain(certificate).collect()
+    let bucket = restore_of(spec).and_then(|restore| restore.s3.as_ref());
+    let credentials = bucket.and_then(|bucket| bucket.access_secret.clone()).map(|name| Reread {
+        volume: RESTORE_KEYS,
+        folder: restore_keys_folder(),
+        keys: &BUCKET_KEYS,
+        // Optional, because some of the keys may be missing.
+        reference: Reference { is_optional: true, ..secret(name) },
+    });
+    keys.into_iter().chain(policy).chain(certificate).chain(credentials).collect()
 }

@@ -35,6 +35,10 @@ const RABBITMQ_WITH_SECRET: &str = "{events: {url: 'amqp://rabbitmq', accessSecr
 const WITHOUT_CITATIONS: &str = "{endpoints: {chat: {citations: false}}}";
 const WITH_TLS: &str = "{tls: {secretName: r}}";
 const COLLECTOR: &str = "{tracing: {otlpEndpoint: 'http://c:4318'}}";
+const BACKUP: &str = "{backup: {schedule: '0 1 * * *', s3: {bucket: b}}}";
+const BACKUP_ON_CLAIM: &str = "{backup: {schedule: '0 1 * * *', persistentVolumeClaim: {claimName: c}}}";
+const RESTORE: &str = "{bootstrap: {restore: {s3: {bucket: b}}}}";
+const RESTORE_FROM_CLAIM: &str = "{bootstrap: {restore: {persistentVolumeClaim: {claimName: c}}}}";
 const WITH_POLICY: &str = "{guardrails: {configMapRef: {name: a}}}";
 const WITH_MODE: &str = "{auth: {modes: [jwt], apiKeysSecret: k}}";
 const OPEN: &str = "{allowAnonymous: true}";
@@ -263,6 +267,27 @@ pub fn changes() -> Vec<FieldChange> {
         setting(WITH_POLICY, "guardrails.enabled", true, &["guardrails.enabled", "guardrails.policyFile"]),
         change(NOTHING, "guardrails.configMapRef.name", "c", NO_OBJECT, NO_SETTING),
         pod("{guardrails: {enabled: true, configMapRef: {name: a}}}", "guardrails.configMapRef.name", "c"),
+        change(BACKUP, "backup.schedule", "0 2 * * *", &["backup"], NO_SETTING),
+        change(BACKUP, "backup.suspend", true, &["backup"], NO_SETTING),
+        change(BACKUP, "backup.keep", 3, &["backupTask"], NO_SETTING),
+        change(BACKUP, "backup.s3.bucket", "c", &["backupTask"], NO_SETTING),
+        change(BACKUP, "backup.s3.prefix", "p", &["backupTask"], NO_SETTING),
+        change(BACKUP, "backup.s3.endpoint", "http://s3", &["backupTask"], NO_SETTING),
+        change(BACKUP, "backup.s3.region", "eu-central-1", &["backupTask"], NO_SETTING),
+        change(BACKUP, "backup.s3.accessSecret", "s", &["backup", "backupTask"], NO_SETTING),
+        change(BACKUP_ON_CLAIM, "backup.persistentVolumeClaim.claimName", "d", &["backup"], NO_SETTING),
+        change(BACKUP_ON_CLAIM, "backup.persistentVolumeClaim.path", "p", &["backupTask"], NO_SETTING),
+        change(BACKUP, "auth.writes", "open", &["pod", "settings", "writeToken", "backup", "backupTask"], &["auth.writeToken", "auth.writeTokenSource"]),
+        change(BACKUP, "image.tag", "0.1.1", &["backup", "pod", "service", "settings"], &["adminListen", "stateNamespace"]),
+        change(BACKUP, "replicas", 0, &["backup", "deployment"], NO_SETTING),
+        setting(RESTORE, "bootstrap.restore.s3.bucket", "c", &["bootstrap.restore.place.s3.bucket"]),
+        setting(RESTORE, "bootstrap.restore.s3.prefix", "p", &["bootstrap.restore.place.s3.prefix"]),
+        setting(RESTORE, "bootstrap.restore.s3.endpoint", "http://s3", &["bootstrap.restore.place.s3.endpoint"]),
+        setting(RESTORE, "bootstrap.restore.s3.region", "r", &["bootstrap.restore.place.s3.region"]),
+        setting(RESTORE, "bootstrap.restore.s3.accessSecret", "s", &["bootstrap.restore.place.s3.credentials"]),
+        pod(RESTORE_FROM_CLAIM, "bootstrap.restore.persistentVolumeClaim.claimName", "d"),
+        setting(RESTORE_FROM_CLAIM, "bootstrap.restore.persistentVolumeClaim.path", "p", &["bootstrap.restore.place.folder"]),
+        setting(RESTORE, "bootstrap.restore.name", "n", &["bootstrap.restore.name"]),
         setting(NOTHING, "audit.enabled", true, &["audit.enabled"]),
         setting(NOTHING, "tracing.otlpEndpoint", "http://c:4318", &["tracing.otlpEndpoint"]),
         setting(COLLECTOR, "tracing.sampleRatio", 0.5, &["tracing.sampleRatio"]),

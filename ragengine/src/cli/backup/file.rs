@@ -1,6 +1,6 @@
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
-use std::io::{BufReader, Write as _};
+use std::io::{BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -71,23 +71,31 @@ impl Drop for Partial {
     }
 }
 
-/// Reads a whole backup and returns its contents.
+/// Reads a whole backup file and returns its contents.
 ///
 /// # Errors
 ///
 /// When the file cannot be read or is not a complete backup.
 pub fn verify(path: &Path) -> anyhow::Result<Contents> {
-    let mut contents = Contents::default();
     let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    read(BufReader::with_capacity(1 << 18, file), u64::MAX, |piece| {
+    verify_stream(BufReader::with_capacity(1 << 18, file)).with_context(|| format!("the backup {}", path.display()))
+}
+
+/// Reads a whole backup and returns its contents.
+///
+/// # Errors
+///
+/// When it cannot be read or is not complete.
+pub fn verify_stream(source: impl Read) -> Result<Contents, ArchiveError> {
+    let mut contents = Contents::default();
+    read(source, u64::MAX, |piece| {
         match piece {
             Piece::Manifest(manifest) => contents.indexes = manifest.indexes,
             Piece::Index(_, header) => contents.documents += header.documents,
             Piece::Rows(_) => {}
         }
         Ok::<(), ArchiveError>(())
-    })
-    .with_context(|| format!("the backup {}", path.display()))?;
+    })?;
     Ok(contents)
 }
 

@@ -29,7 +29,17 @@ pub struct Base {
 }
 
 /// Fields that the API server does not let change.
-pub const UNCHANGEABLE: [&str; 1] = ["storage.persistentVolume.storageClassName"];
+pub const UNCHANGEABLE: [&str; 9] = [
+    "storage.persistentVolume.storageClassName",
+    "bootstrap.restore.name",
+    "bootstrap.restore.persistentVolumeClaim.claimName",
+    "bootstrap.restore.persistentVolumeClaim.path",
+    "bootstrap.restore.s3.accessSecret",
+    "bootstrap.restore.s3.bucket",
+    "bootstrap.restore.s3.endpoint",
+    "bootstrap.restore.s3.prefix",
+    "bootstrap.restore.s3.region",
+];
 
 pub fn bases() -> Vec<Base> {
     use Effect::{Claim, NetworkPolicy, Nothing, Pod, Ports, Refused, Replicas, Settings};
@@ -263,6 +273,29 @@ pub fn bases() -> Vec<Base> {
                 ("rerank.local.hubUrl", json!("https://hub.example"), Settings),
                 ("rerank.local.modelAccessSecret", json!("key-a"), Settings),
                 ("rerank.local.maxTokens", json!(200), Settings),
+            ]),
+        },
+        // The CronJob of backups is not compared here.
+        Base {
+            name: "backup",
+            spec: json!({"backup": {"schedule": "0 1 * * *", "s3": {"bucket": "b"}}}),
+            fields: fields(vec![
+                ("backup.schedule", json!("0 2 * * *"), Nothing),
+                ("backup.suspend", json!(true), Nothing),
+                ("backup.keep", json!(3), Nothing),
+                ("backup.s3.bucket", json!("c"), Nothing),
+                ("backup.s3.prefix", json!("p"), Nothing),
+                ("backup.s3.endpoint", json!("http://s3.example"), Nothing),
+                ("backup.s3.region", json!("eu-central-1"), Nothing),
+                ("backup.s3.accessSecret", json!("key-a"), Nothing),
+            ]),
+        },
+        Base {
+            name: "backup-claim",
+            spec: json!({"backup": {"schedule": "0 1 * * *", "persistentVolumeClaim": {"claimName": "c"}}}),
+            fields: fields(vec![
+                ("backup.persistentVolumeClaim.claimName", json!("d"), Nothing),
+                ("backup.persistentVolumeClaim.path", json!("p"), Nothing),
             ]),
         },
         Base {

@@ -1,0 +1,102 @@
+//! The status of backups, from the Jobs and pods of the CronJob.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use ragengine_operator_api::{BackupStatus, ConditionStatus, RagEngine, Reason};
+use ragengine_settings::backup::BackupResult;
+
+use crate::finding::{Finding, shortened, unended};
+use crate::job::{self, Stage};
+use crate::names::CONTAINER;
+use crate::pod;
+use crate::rag_engine::backups::ObservedBackups;
+
+/// The longest message of a failed backup, in bytes.
+const MAX_MESSAGE_BYTES: usize = 600;
+
+/// The status of backups. What Kubernetes no longer shows stays as it was in `previous`. `None` if the specification asks
+/// for none.
+pub(super) fn backup(
+    engine: &RagEngine,
+    observed: &ObservedBackups,
+    previous: Option<&BackupStatus>,
+) -> Option<BackupStatus> {
+    engine.spec.backup.as_ref()?;
+    let mut status = previous.cloned().unwrap_or_default();
+    if let Some((job, time)) = newest(&observed.jobs, Stage::Complete) {
+        let result = || serde_json::from_str::<BackupResult>(&last_words(observed, job)?).ok();
+        let is_known = status.last_successful_time.as_ref() == Some(&time) && status.name.is_some();
+        if !is_known && status.last_successful_time.as_ref().is_none_or(|last| last.0 <= time.0) {
+            let result = result();
+            status.bytes = result.as_ref().map(|result| result.bytes);
+            status.name = result.map(|result| shortened(&result.name, 253));
+            status.last_successful_time = Some(time);
+        }
+    }
+    if let Some((job, time)) = newest(&observed.jobs, Stage::Failed)
+        && status.last_failure_time.as_ref().is_none_or(|last| last.0 < time.0)
+    {
+        let words = last_words(observed, job).or_else(|| job::failure(job).map(str::to_owned));
+        status.last_failure_message = words.map(|words| shortened(words.trim(), MAX_MESSAGE_BYTES));
+        status.last_failure_time = Some(time);
+    }
+    Some(status)
+}
+
+/// The condition `BackupSucceeded`.
+pub(super) fn condition(
+    engine: &RagEngine,
+    observed: &ObservedBackups,
+    status: &BackupStatus,
+) -> (ConditionStatus, Finding) {
+    if let Some(obstacle) = &observed.obstacle {
+        return (ConditionStatus::False, obstacle.clone());
+    }
+    if let Some(failure) = failure(status) {
+        return (ConditionStatus::False, failure);
+    }
+    let suspended = match &engine.spec.backup {
+        Some(backup) if backup.suspend => ". Further ones are suspended (backup.suspend)",
+        _ if engine.spec.replicas == 0 => ". Further ones are suspended, because replicas is 0",
+        _ => "",
+    };
+    match &status.last_successful_time {
+        Some(_) => {
+            let name = status.name.as_deref().unwrap_or("the last backup");
+            (ConditionStatus::True, Finding::new(Reason::BackupCompleted, format!("{name} is complete{suspended}")))
+        }
+        None => {
+            let message = format!("no backup has ended yet{suspended}");
+            (ConditionStatus::Unknown, Finding::new(Reason::NoBackupYet, message))
+        }
+    }
+}
+
+/// The last backup, if it failed.
+pub(super) fn failure(status: &BackupStatus) -> Option<Finding> {
+    let failed_at = status.last_failure_time.as_ref()?;
+    if status.last_successful_time.as_ref().is_some_and(|last| last.0 >= failed_at.0) {
+        return None;
+    }
+    let why = status.last_failure_message.as_deref().unwrap_or("Kubernetes gives no reason");
+    let last = match (&status.last_successful_time, &status.name) {
+        (Some(time), Some(name)) => format!("The last good one is {name}, of {}", time.0),
+        (Some(time), None) => format!("The last good one is of {}", time.0),
+        (None, _) => "There is no good one yet".to_owned(),
+    };
+    Some(Finding::new(Reason::BackupFailed, format!("the last backup failed: {}. {last}", unended(why))))
+}
+
+fn newest(jobs: &[Arc<Job>], stage: Stage) -> Option<(&Job, Time)> {
+    let ended = jobs.iter().filter(|job| job::stage(job) == stage);
+    ended.filter_map(|job| Some((job.as_ref(), job::finished_at(job)?))).max_by_key(|(_, time)| time.0)
+}
+
+/// What the container of the youngest pod of the Job wrote for its status: its result, or the end of its log.
+fn last_words(observed: &ObservedBackups, job: &Job) -> Option<String> {
+    let pod = pod::of_job(&observed.pods, job)?;
+    let container = pod::statuses(pod).find(|status| status.name == CONTAINER)?;
+    container.state.as_ref()?.terminated.as_ref()?.message.clone()
+}

@@ -1,0 +1,216 @@
+//! Backups: from the specification to the CronJob, and from its Jobs to the status.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use ragengine_operator::finding::Finding;
+use ragengine_operator::rag_engine::backups::ObservedBackups;
+use ragengine_operator::rag_engine::build::build;
+use ragengine_operator::rag_engine::observe::Observed;
+use ragengine_operator::rag_engine::status::{StatusInput, status};
+use ragengine_operator_api::{
+    BackupStatus, Condition, ConditionStatus, ConditionType, RagEngine, RagEngineStatus, Reason,
+};
+use serde_json::{Value, json};
+
+use crate::api_server::pass;
+use crate::controller::{A_WHILE, Controller, condition, server_with, status as status_on, until};
+use crate::fixture::{all_there, built, defaults, engine, fixture, valid};
+
+fn second(second: i64) -> Time {
+    Time(Timestamp::from_second(second).unwrap())
+}
+
+const SPEC: &str = "{replicas: 1, backup: {schedule: '30 2 * * *', s3: {bucket: b, accessSecret: keys}}}";
+
+#[test]
+fn the_pod_of_a_backup_is_restricted_and_gets_no_secret_in_its_arguments() {
+    for name in ["backup_bucket", "backup_volume"] {
+        let cron_job = built(&fixture(name)).backup.unwrap().spec.unwrap();
+        let pod = cron_job.job_template.spec.unwrap().template.spec.unwrap();
+        assert_eq!(pod.automount_service_account_token, Some(false), "{name}");
+        assert_eq!(pod.security_context.unwrap().run_as_non_root, Some(true), "{name}");
+        let [container] = pod.containers.try_into().unwrap();
+        assert_eq!(container.args.unwrap(), ["backup", "--task", "/etc/ragengine/task/task.yaml"], "{name}");
+        let security = container.security_context.unwrap();
+        assert_eq!(security.read_only_root_filesystem, Some(true), "{name}");
+        assert_eq!(security.capabilities.unwrap().drop, Some(vec!["ALL".to_owned()]), "{name}");
+    }
+}
+
+/// The server reads the task, so its fields are those of the server's crate.
+#[test]
+fn the_task_is_one_that_the_command_reads() {
+    for name in ["backup_bucket", "backup_volume"] {
+        let text = built(&fixture(name)).backup_task.unwrap().data.unwrap()["task.yaml"].clone();
+        let task: ragengine_settings::backup::BackupTask = serde_saphyr::from_str(&text).unwrap();
+        assert_eq!(task.place.check(), Ok(()), "{name}");
+        assert_eq!(task.writer, "uid-of-the-engine");
+    }
+}
+
+#[test]
+fn no_backup_starts_while_it_could_not_succeed() {
+    let is_suspended = |spec: &str, obstacle: Option<Finding>| {
+        let validated = valid(&engine(spec));
+        let backups = ObservedBackups { obstacle, ..ObservedBackups::default() };
+        let observed = Observed { backups, ..all_there(&validated) };
+        build(&validated, &observed, &defaults()).unwrap().backup.unwrap().spec.unwrap().suspend
+    };
+    let missing = Finding { reason: Reason::SecretMissing, message: "Secret keys does not exist".to_owned() };
+    assert_eq!(is_suspended(SPEC, None), Some(false));
+    assert_eq!(is_suspended(SPEC, Some(missing)), Some(true));
+    assert_eq!(is_suspended(&SPEC.replace("replicas: 1", "replicas: 0"), None), Some(true));
+    assert_eq!(is_suspended(&SPEC.replace("schedule", "suspend: true, schedule"), None), Some(true));
+}
+
+#[test]
+fn a_schedule_that_never_occurs_is_invalid() {
+    use ragengine_operator::rag_engine::validate::validate;
+
+    for schedule in ["0 0 30 2 *", "61 * * * *", "a b c d e"] {
+        let engine = engine(&SPEC.replace("30 2 * * *", schedule));
+        let invalid = validate(&engine, &defaults()).unwrap_err().to_string();
+        assert!(invalid.starts_with("backup.schedule '"), "{invalid}");
+    }
+}
+
+/// A Job that ended at this second, and its pod with this message.
+fn ended(name: &str, kind: &str, at: i64, message: Option<&str>) -> (Arc<Job>, Option<Arc<Pod>>) {
+    let time = second(at).0.to_string();
+    let condition = json!({"type": kind, "status": "True", "lastTransitionTime": time, "message": "too many failures"});
+    let completion = if kind == "Complete" { json!(time) } else { Value::Null };
+    let job = json!({
+        "metadata": {"name": name, "uid": format!("uid-of-{name}")},
+        "status": {"conditions": [condition], "completionTime": completion},
+    });
+    let pod = message.map(|message| {
+        let terminated = json!({"terminated": {"exitCode": 0, "message": message}});
+        let status = json!({
+            "name": "ragengine", "image": "i", "imageID": "", "ready": false, "restartCount": 0, "state": terminated,
+        });
+        let owner = json!({"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": format!("uid-of-{name}")});
+        let pod = json!({
+            "metadata": {"name": format!("{name}-x"), "ownerReferences": [owner]},
+            "status": {"containerStatuses": [status]},
+        });
+        Arc::new(serde_json::from_value(pod).unwrap())
+    });
+    (Arc::new(serde_json::from_value(job).unwrap()), pod)
+}
+
+/// The status of backups and their condition, after Jobs ended.
+fn after(
+    engine: &RagEngine,
+    jobs: Vec<(Arc<Job>, Option<Arc<Pod>>)>,
+    previous: Option<BackupStatus>,
+) -> (BackupStatus, Condition, Condition) {
+    let (jobs, pods): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+    let backups = ObservedBackups { jobs, pods: pods.into_iter().flatten().collect(), ..ObservedBackups::default() };
+    let observed = Observed { backups, ..Observed::default() };
+    let input = StatusInput {
+        engine,
+        invalid: None,
+        refused: None,
+        observed: &observed,
+        remains: None,
+        is_current: true,
+        hold: None,
+    };
+    let previous = RagEngineStatus { backup: previous, ..RagEngineStatus::default() };
+    let status = status(input, &previous, &defaults(), &second(1000));
+    let of = |wanted| status.conditions.iter().find(|found| found.type_ == wanted).unwrap().clone();
+    let (degraded, backup) = (of(ConditionType::Degraded), of(ConditionType::BackupSucceeded));
+    (status.backup.unwrap(), backup, degraded)
+}
+
+const RESULT: &str = r#"{"name": "ragengine-1.tar", "bytes": 7, "indexes": 1, "documents": 2}"#;
+
+#[test]
+fn the_last_good_backup_is_in_the_status_and_outlives_its_pod() {
+    let engine = engine(SPEC);
+    let (status, condition, _) = after(&engine, Vec::new(), None);
+    assert_eq!((status, condition.reason), (BackupStatus::default(), Reason::NoBackupYet));
+    assert_eq!(condition.status, ConditionStatus::Unknown);
+
+    let (good, condition, _) = after(&engine, vec![ended("one", "Complete", 10, Some(RESULT))], None);
+    assert_eq!((good.name.as_deref(), good.bytes), (Some("ragengine-1.tar"), Some(7)));
+    assert_eq!(good.last_successful_time, Some(second(10)));
+    assert_eq!((condition.status, condition.reason), (ConditionStatus::True, Reason::BackupCompleted));
+
+    // The pod is gone, and then the Job too.
+    assert_eq!(after(&engine, vec![ended("one", "Complete", 10, None)], Some(good.clone())).0, good);
+    assert_eq!(after(&engine, Vec::new(), Some(good.clone())).0, good);
+    // The name of an older backup is never shown as that of a newer one.
+    let (newer, ..) = after(&engine, vec![ended("two", "Complete", 20, None)], Some(good.clone()));
+    assert_eq!((newer.name.clone(), newer.last_successful_time.clone()), (None, Some(second(20))));
+    // The pod is seen after the Job.
+    let (named, ..) = after(&engine, vec![ended("two", "Complete", 20, Some(RESULT))], Some(newer));
+    assert_eq!(named.name.as_deref(), Some("ragengine-1.tar"));
+}
+
+#[test]
+fn a_failed_backup_degrades_the_engine_until_the_next_one_succeeds() {
+    let engine = engine(SPEC);
+    let failed = ended("two", "Failed", 20, Some("Error: cannot upload the backup: status 507\n"));
+    let (status, condition, degraded) =
+        after(&engine, vec![ended("one", "Complete", 10, Some(RESULT)), failed.clone()], None);
+    assert_eq!((condition.status, condition.reason), (ConditionStatus::False, Reason::BackupFailed));
+    assert!(condition.message.contains("status 507. The last good one is ragengine-1.tar"), "{}", condition.message);
+    assert_eq!(status.last_failure_time, Some(second(20)));
+    assert_eq!((degraded.status, degraded.reason), (ConditionStatus::True, Reason::BackupFailed));
+
+    let (_, condition, _) = after(&engine, vec![ended("two", "Failed", 20, None)], None);
+    assert!(condition.message.contains("too many failures. There is no good one yet"), "{}", condition.message);
+    let (later, condition, _) =
+        after(&engine, vec![ended("three", "Complete", 30, Some(RESULT)), failed], Some(status));
+    assert_eq!((condition.reason, later.last_failure_time), (Reason::BackupCompleted, Some(second(20))));
+}
+
+/// With the whole controller: the CronJob is made, follows its Secret, and its Jobs reach the status.
+#[tokio::test(start_paused = true)]
+async fn a_cron_job_follows_the_specification_and_its_jobs_reach_the_status() {
+    let server = server_with(&engine(SPEC));
+    let controller = Controller::start(&server);
+    until("the CronJob", &server, || server.get("cronjobs", "docs-backup").is_some()).await;
+    let suspended = || server.get("cronjobs", "docs-backup").map(|found| found["spec"]["suspend"].clone());
+    pass(A_WHILE).await;
+    assert_eq!(suspended(), Some(json!(true)), "its Secret does not exist");
+    let reason = || condition(&server, "docs", ConditionType::BackupSucceeded).map(|found| found.reason);
+    assert_eq!(reason(), Some(Reason::SecretMissing));
+    server.put(
+        "secrets",
+        json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys", "namespace": "tests"},
+        }),
+    );
+    until("a CronJob that runs", &server, || suspended() == Some(json!(false))).await;
+    until("NoBackupYet", &server, || reason() == Some(Reason::NoBackupYet)).await;
+
+    let labels = server.get("cronjobs", "docs-backup").unwrap()["spec"]["jobTemplate"]["metadata"]["labels"].clone();
+    server.put(
+        "jobs",
+        json!({
+            "apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": "docs-backup-1", "namespace": "tests", "uid": "j", "labels": labels},
+            "status": {
+                "conditions": [{"type": "Complete", "status": "True"}], "completionTime": "2026-11-22T02:31:00Z",
+            },
+        }),
+    );
+    until("BackupCompleted", &server, || reason() == Some(Reason::BackupCompleted)).await;
+    let shown = status_on(&server, "docs").backup.unwrap();
+    assert_eq!(shown.last_successful_time.unwrap().0.to_string(), "2026-11-22T02:31:00Z");
+
+    server.edit("ragengines", "docs", |object| {
+        object["spec"].as_object_mut().unwrap().remove("backup");
+    });
+    until("no CronJob", &server, || server.get("cronjobs", "docs-backup").is_none()).await;
+    pass(A_WHILE).await;
+    assert!(server.get("configmaps", "docs-backup").is_none());
+    assert_eq!(condition(&server, "docs", ConditionType::BackupSucceeded), None);
+    controller.stop().await;
+}

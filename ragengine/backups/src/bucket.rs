@@ -1,0 +1,140 @@
+use object_store::ObjectStoreExt as _;
+use object_store::aws::AmazonS3;
+use object_store::path::Path;
+use ragengine_settings::sync::S3;
+use ragengine_sources::{Access, connect_bucket};
+
+use crate::listing::{Listing, list};
+use crate::manifest::MAX_MANIFEST_BYTES;
+use crate::{BackupError, Manifest, Name, Upload, retention};
+
+/// The backups below a prefix of a bucket.
+#[derive(Debug, Clone)]
+pub struct Bucket {
+    pub(crate) store: AmazonS3,
+    prefix: String,
+    /// Bucket and prefix, for messages.
+    place: String,
+}
+
+impl Bucket {
+    /// Prepares to use a bucket. No request is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// [`BackupError::Bucket`] when its address is not permitted, or the credentials cannot be read or used.
+    pub async fn connect(settings: &S3, access: &Access) -> Result<Self, BackupError> {
+        let store = connect_bucket(settings, access).await?;
+        let prefix = settings.prefix.as_deref().unwrap_or_default().trim_matches('/').to_owned();
+        let place = format!("s3://{}/{prefix}", settings.bucket);
+        Ok(Self { store, prefix, place })
+    }
+
+    /// Bucket and prefix: `s3://BUCKET/PREFIX`.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Starts the upload of a backup.
+    ///
+    /// # Errors
+    ///
+    /// [`BackupError::Request`] when the server refuses.
+    pub async fn begin(&self, name: Name) -> Result<Upload, BackupError> {
+        Upload::begin(self.clone(), name).await
+    }
+
+    /// The newest complete backup, or the complete backup of this name. Backups of all writers count.
+    ///
+    /// # Errors
+    ///
+    /// [`BackupError::Missing`] if there is none, [`BackupError::Damaged`] if the one of this name has no valid manifest
+    /// or another size, otherwise [`BackupError::Request`].
+    pub async fn find(&self, name: Option<&str>) -> Result<Manifest, BackupError> {
+        let listing = self.list().await?;
+        let missing = |hint| BackupError::Missing { name: name.map(str::to_owned), place: self.place.clone(), hint };
+        if let Some(text) = name {
+            let name = Name::parse(text).filter(|name| listing.is_complete(name));
+            let name = name.ok_or_else(|| missing(listing.hint()))?;
+            return self.good(&name, &listing).await?.map_err(|reason| damaged(&name, reason));
+        }
+        let mut refused = None;
+        for name in listing.complete() {
+            match self.good(name, &listing).await? {
+                Ok(manifest) => return Ok(manifest),
+                Err(reason) => drop(refused.get_or_insert(format!(", and {name} is damaged: {reason}"))),
+            }
+        }
+        Err(missing(refused.unwrap_or_else(|| listing.hint())))
+    }
+
+    /// Deletes the backups of a writer that the newest `keep` good ones supersede, and older leftovers of its uploads.
+    /// Returns the deleted names.
+    ///
+    /// # Errors
+    ///
+    /// When the bucket cannot be listed completely, a manifest cannot be read, or the backup `newest` is not among the
+    /// listed ones: nothing was deleted then. Also when a deletion fails.
+    pub async fn prune(&self, writer: &str, keep: usize, newest: &Name) -> Result<Vec<Name>, BackupError> {
+        let listing = self.list().await?;
+        if !listing.is_complete(newest) {
+            let reason = format!("the listing of {} lacks the new backup {newest}", self.place);
+            return Err(BackupError::Request { action: "delete superseded backups", reason });
+        }
+        let mut good = Vec::new();
+        for name in listing.complete().filter(|name| name.is_of(writer)) {
+            if good.len() == keep {
+                break;
+            }
+            if self.good(name, &listing).await?.is_ok() {
+                good.push(name.clone());
+            }
+        }
+        let superseded = retention::superseded(&listing, &good, writer, keep);
+        for name in &superseded {
+            // The manifest first, so that a deletion that is interrupted leaves no backup without its file.
+            for key in [self.manifest_key(name), self.key(name)] {
+                match self.store.delete(&key).await {
+                    Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+                    Err(error) => return Err(BackupError::of("delete a superseded backup")(error)),
+                }
+            }
+        }
+        Ok(superseded)
+    }
+
+    /// The manifest of a backup whose size is right, or the reason why the backup is not good.
+    async fn good(&self, name: &Name, listing: &Listing) -> Result<Result<Manifest, String>, BackupError> {
+        let failed = BackupError::of("read the manifest of a backup");
+        let object = self.store.get(&self.manifest_key(name)).await.map_err(&failed)?;
+        if object.meta.size > MAX_MANIFEST_BYTES {
+            return Ok(Err(format!("its manifest has {} bytes", object.meta.size)));
+        }
+        let json = object.bytes().await.map_err(&failed)?;
+        let manifest = match Manifest::parse(&json, name) {
+            Ok(manifest) => manifest,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        Ok(match listing.bytes_of(name) {
+            Some(bytes) if bytes != manifest.bytes => Err(format!("it has {bytes} of {} bytes", manifest.bytes)),
+            _ => Ok(manifest),
+        })
+    }
+
+    async fn list(&self) -> Result<Listing, BackupError> {
+        let prefix = if self.prefix.is_empty() { String::new() } else { format!("{}/", self.prefix) };
+        list(&self.store, &prefix).await
+    }
+
+    pub(crate) fn key(&self, name: &Name) -> Path {
+        Path::from(format!("{}/{name}", self.prefix))
+    }
+
+    pub(crate) fn manifest_key(&self, name: &Name) -> Path {
+        Path::from(format!("{}/{name}.json", self.prefix))
+    }
+}
+
+fn damaged(name: &Name, reason: String) -> BackupError {
+    BackupError::Damaged { name: name.to_string(), reason }
+}

@@ -1,0 +1,59 @@
+//! Superseded backups.
+
+use std::fs;
+
+use ragengine_backups::Name;
+
+use crate::server::{WRITER, name_of, server, upload};
+
+#[tokio::test]
+async fn the_newest_good_backups_of_each_writer_stay() {
+    let server = server().await;
+    let bucket = server.bucket("docs").await;
+    let other = Name::at("2026-11-01T00:00:00Z".parse().unwrap(), "another engine");
+    upload(&bucket, other.clone(), b"other").await.unwrap();
+    fs::write(server.folder.join("docs/notes.txt"), "mine").unwrap();
+    for day in 1..=5 {
+        upload(&bucket, name_of(day), b"backup").await.unwrap();
+    }
+    // The fourth is damaged, so that it does not count.
+    fs::write(server.folder.join(format!("docs/{}", name_of(4))), "short").unwrap();
+    assert_eq!(bucket.prune(WRITER, 2, &name_of(5)).await.unwrap(), [name_of(1), name_of(2)]);
+    let left = server.objects("docs");
+    assert!(left.contains(&other.to_string()) && left.contains(&"notes.txt".to_owned()), "{left:?}");
+    assert!(left.contains(&name_of(3).to_string()) && !left.contains(&format!("{}.json", name_of(2))), "{left:?}");
+    assert_eq!(bucket.prune(WRITER, 1, &name_of(5)).await.unwrap(), [name_of(3), name_of(4)]);
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_if_the_listing_fails_or_lacks_the_new_backup() {
+    let server = server().await;
+    let bucket = server.bucket("docs").await;
+    for day in 1..=3 {
+        upload(&bucket, name_of(day), b"backup").await.unwrap();
+    }
+    let before = server.objects("docs");
+    let error = bucket.prune(WRITER, 1, &name_of(4)).await.unwrap_err().to_string();
+    assert!(error.contains("lacks the new backup"), "{error}");
+    let server = server.with_wrong_key();
+    let refused = server.bucket("docs").await;
+    let error = refused.prune(WRITER, 1, &name_of(3)).await.unwrap_err().to_string();
+    assert!(error.starts_with("cannot list the backups"), "{error}");
+    assert_eq!(server.objects("docs"), before);
+}
+
+#[tokio::test]
+async fn more_backups_than_a_page_are_listed() {
+    let server = server().await;
+    let bucket = server.bucket("docs").await;
+    upload(&bucket, name_of(28), b"backup").await.unwrap();
+    // Older leftovers, more than one page of a listing has.
+    for minute in 0..1200 {
+        let time = format!("2026-10-{:02}T{:02}:{:02}:00Z", 1 + minute / 1440, minute / 60, minute % 60);
+        let name = Name::at(time.parse().unwrap(), WRITER);
+        fs::write(server.folder.join(format!("docs/{name}")), "").unwrap();
+    }
+    assert_eq!(bucket.find(None).await.unwrap().name, name_of(28).to_string());
+    assert_eq!(bucket.prune(WRITER, 1, &name_of(28)).await.unwrap().len(), 1200);
+    assert_eq!(server.objects("docs").len(), 2);
+}

@@ -1,0 +1,73 @@
+//! `ragengine backup --task`
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use ragengine_backups::Name;
+use ragengine_client::Client;
+use ragengine_index::private;
+use ragengine_settings::BackupBucket;
+use ragengine_settings::backup::{BackupResult, BackupTask};
+
+use super::{Target, bucket, print, prune, to_file};
+use crate::backups::connect;
+use crate::cli::connect::{client_of_task, read_task};
+
+/// Makes one backup, and deletes those that it supersedes.
+///
+/// # Errors
+///
+/// When the task is invalid, or the backup failed. All earlier backups are unchanged then.
+pub fn run(path: &Path, patience: Duration) -> anyhow::Result<()> {
+    let task: BackupTask = read_task(path)?;
+    task.place.check().map_err(|wrong| anyhow!("the task in {}: place {wrong}", path.display()))?;
+    let client = client_of_task(&task.server, &task.server_ca_files, task.write_token.as_ref())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match (&task.place.s3, &task.place.folder) {
+        (Some(place), _) => runtime.block_on(into_bucket(&client, &task, place, patience)),
+        (None, Some(folder)) => {
+            private::create_folders(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+            let target = Target::within(folder);
+            let (contents, bytes) = runtime.block_on(to_file(&client, &target, patience))?;
+            print(&target.file.display().to_string(), &contents, bytes)?;
+            let name = target.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let indexes = contents.indexes.len() as u64;
+            prune(folder, task.keep.get() as usize).with_context(|| only_prune_failed(&name))?;
+            report(&task, &BackupResult { name, bytes, indexes, documents: contents.documents })
+        }
+        (None, None) => Ok(()),
+    }
+}
+
+async fn into_bucket(
+    client: &Client,
+    task: &BackupTask,
+    place: &BackupBucket,
+    patience: Duration,
+) -> anyhow::Result<()> {
+    let bucket = connect(place, &task.allowed_ranges).await?;
+    let name = Name::at(jiff::Timestamp::now(), &task.writer);
+    let manifest = bucket::upload(client, &bucket, name.clone(), patience).await?;
+    let (indexes, documents) = (manifest.contents.indexes, manifest.contents.documents);
+    let mut out = io::stdout();
+    let place = bucket.place();
+    writeln!(out, "{place}/{name}: {indexes} indexes, {documents} documents, {} bytes", manifest.bytes)?;
+    let superseded = bucket.prune(&task.writer, task.keep.get() as usize, &name).await;
+    for superseded in superseded.with_context(|| only_prune_failed(name.as_str()))? {
+        writeln!(out, "{place}/{superseded}: deleted")?;
+    }
+    report(task, &BackupResult { name: manifest.name, bytes: manifest.bytes, indexes, documents })
+}
+
+fn only_prune_failed(name: &str) -> String {
+    format!("the backup {name} is complete, but those that it supersedes were not deleted")
+}
+
+/// Only a success is reported: after a failure, Kubernetes shows the end of the log instead.
+fn report(task: &BackupTask, result: &BackupResult) -> anyhow::Result<()> {
+    let Some(file) = &task.result_file else { return Ok(()) };
+    fs::write(file, serde_json::to_vec(result)?).with_context(|| format!("cannot write {}", file.display()))
+}
