@@ -1,5 +1,7 @@
 //! Backups in a bucket of a real S3 server.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 mod damaged;
 mod interrupted;
 mod retention;
