@@ -11,18 +11,30 @@ use crate::run;
 
 const SURVIVORS: &str = "config/mutants/survivors.txt";
 
-/// The pure code: a crate, and the files in it.
-const PURE: [(&str, &[&str]); 5] = [
-    ("ragengine-pipeline", &["ragengine/pipeline/src/**"]),
-    ("ragengine-tokenizer", &["ragengine/tokenizer/src/**"]),
-    ("ragengine-settings", &["ragengine/settings/src/**"]),
-    (
-        "ragengine-sync",
-        &["ragengine/sync/src/leaving.rs", "ragengine/sync/src/leaving/**", "ragengine/sync/src/removed.rs"],
-    ),
-    (
-        "ragengine-operator",
-        &[
+/// Pure code of one crate.
+struct Pure {
+    package: &'static str,
+    files: &'static [&'static str],
+    /// Parts of the names of slow tests that are left out. They wait, or measure the work on long texts.
+    slow_tests: &'static [&'static str],
+}
+
+const PURE: [Pure; 5] = [
+    Pure {
+        package: "ragengine-pipeline",
+        files: &["ragengine/pipeline/src/**"],
+        slow_tests: &["take_linear_work", "a_long_text_is_read_once"],
+    },
+    Pure { package: "ragengine-tokenizer", files: &["ragengine/tokenizer/src/**"], slow_tests: &[] },
+    Pure { package: "ragengine-settings", files: &["ragengine/settings/src/**"], slow_tests: &[] },
+    Pure {
+        package: "ragengine-sync",
+        files: &["ragengine/sync/src/leaving.rs", "ragengine/sync/src/leaving/**", "ragengine/sync/src/removed.rs"],
+        slow_tests: &[],
+    },
+    Pure {
+        package: "ragengine-operator",
+        files: &[
             "operator/src/rag_engine/build/**",
             "operator/src/rag_engine/status/**",
             "operator/src/index/build/**",
@@ -33,7 +45,8 @@ const PURE: [(&str, &[&str]); 5] = [
             "operator/src/apply/difference/**",
             "operator/src/lease.rs",
         ],
-    ),
+        slow_tests: &["index::deleted", "index::record", "faults::transient"],
+    },
 ];
 
 /// Changes the pure code in every small way that cargo-mutants knows, and runs the crate's tests against each change.
@@ -46,11 +59,11 @@ pub fn mutants(place: &Place, packages: &[String], one_of: u32) -> Result<()> {
         &fs::read_to_string(place.root.join(SURVIVORS)).with_context(|| format!("{SURVIVORS} cannot be read"))?,
     )?;
     let mut unknown = Vec::new();
-    for (package, files) in PURE {
-        if !packages.is_empty() && !packages.iter().any(|wanted| wanted == package) {
+    for pure in PURE {
+        if !packages.is_empty() && !packages.iter().any(|wanted| wanted == pure.package) {
             continue;
         }
-        for survivor in survive(place, package, files, one_of)? {
+        for survivor in survive(place, &pure, one_of)? {
             if !known.contains_key(&without_place(&survivor)) {
                 unknown.push(survivor);
             }
@@ -66,22 +79,30 @@ pub fn mutants(place: &Place, packages: &[String], one_of: u32) -> Result<()> {
 }
 
 /// The changes to one crate that fail no test.
-fn survive(place: &Place, package: &str, files: &[&str], one_of: u32) -> Result<Vec<String>> {
-    let output = place.target.join("mutants").join(package);
+fn survive(place: &Place, pure: &Pure, one_of: u32) -> Result<Vec<String>> {
+    let output = place.target.join("mutation").join(pure.package);
     fs::create_dir_all(&output)?;
-    let mut command = run::cargo_with(&place.root, &place.cargo_mutants_bin, &["mutants", "--package", package]);
+    let mut command = run::cargo_with(&place.root, &place.cargo_mutants_bin, &["mutants", "--package", pure.package]);
     // Not a copy of the workspace: the build of its dependencies is used as it is.
-    command.args(["--in-place", "--no-shuffle", "--colors", "never", "--timeout-multiplier", "5", "--baseline", "run"]);
+    command.args(["--in-place", "--no-shuffle", "--colors", "never", "--profile", "mutants"]);
+    command.args(["--timeout-multiplier", "5", "--minimum-test-timeout", "30", "--baseline", "run"]);
     command.arg("--output").arg(&output);
-    for file in files {
+    for file in pure.files {
         command.args(["--file", file]);
     }
     if one_of > 1 {
         command.args(["--shard", &format!("0/{one_of}"), "--sharding", "round-robin"]);
     }
+    // Many tests wait for each other's replies, so more run at once than there are cores.
+    command.args(["--", "--lib", "--tests", "--", "--test-threads", "8"]);
+    for name in pure.slow_tests {
+        command.args(["--skip", name]);
+    }
+    // Fewer cases of each property, and room on the stack for code that is not optimised.
+    command.env("PROPTEST_CASES", "32").env("RUST_MIN_STACK", "16777216");
     // 0: all were caught. 2: some were missed. 3: some took too long, which a test noticed.
     let status = command.status().context("cargo-mutants cannot be started")?;
-    ensure!(matches!(status.code(), Some(0 | 2 | 3)), "cargo-mutants failed on {package}: {status}");
+    ensure!(matches!(status.code(), Some(0 | 2 | 3)), "cargo-mutants failed on {}: {status}", pure.package);
     let missed = fs::read_to_string(output.join("mutants.out/missed.txt"))?;
     Ok(missed.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
