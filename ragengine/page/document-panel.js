@@ -65,7 +65,9 @@ export class DocumentPanel {
   }
 
   close() {
-    if (this.dialog.open) this.dialog.close();
+    if (!this.dialog.open) return;
+    this.dialog.close();
+    this.#giveFocusBack();
   }
 
   #show() {
@@ -73,9 +75,15 @@ export class DocumentPanel {
     else this.dialog.show();
   }
 
+  // The browser sends this event later than it closes the panel: it may be open again, or the focus elsewhere.
   #closed() {
+    if (this.dialog.open) return;
     this.#reading?.abort();
     this.dialog.replaceChildren();
+    this.#giveFocusBack();
+  }
+
+  #giveFocusBack() {
     if (this.#opener?.isConnected) this.#opener.focus();
     this.#opener = null;
   }
