@@ -185,7 +185,7 @@ pub struct RagEngineSpec {
     /// How questions are rewritten before they are searched for. Default: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewrite: Option<Rewrite>,
-    /// How the best chunks are put in order by a model. `endpoints` says where they are.
+    /// How a model puts the best chunks in order. The fields `rerank` of `endpoints` say when it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rerank: Option<Rerank>,
     /// PostgreSQL database, for the stores that use one. Default: none.
@@ -204,7 +204,8 @@ pub struct RagEngineSpec {
     /// Votes on answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
-    /// Earlier questions and their answers, as context for similar questions. `endpoints` says where they are used.
+    /// Earlier questions and their answers, as context for similar questions. The fields `interactions` of `endpoints`
+    /// say where they are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interactions: Option<Interactions>,
     /// Answers that are given again to the same question.

@@ -16,7 +16,8 @@ pub fn rag_engine_reference() -> String {
 pub fn index_reference() -> String {
     let introduction = "`apiVersion: ragengine.dev/v1alpha1`, `kind: Index`, short name `idx`. {} A Job reads the \
          sources and sends new and changed documents to the engine. Documents that were removed from a source are \
-         deleted from the index. Unchanged documents are not sent again.\n\n\
+         deleted from the index. Unchanged documents are not sent again. [An \
+         example](../config/samples/index.yaml).\n\n\
          A synchronisation starts when the specification, a ConfigMap or a Secret that it names changes, at the times \
          of `schedule`, and when the annotation `ragengine.dev/sync` gets a new value:\n\n\
          ```sh\nkubectl annotate index handbook ragengine.dev/sync=\"$(date +%s)\" --overwrite\n```\n\n\
@@ -27,8 +28,9 @@ pub fn index_reference() -> String {
          deleted with it.\n\n\
          The documents of a removed or renamed source are deleted only after all other sources were read without \
          errors.\n\n\
-         The condition lists the documents that are held back and the command that confirms their deletion. The \
-         confirmation is valid only for the current state of these sources:\n\n\
+         The condition `Ready` then has the reason `HeldBack`. Its message has the number of documents that are kept \
+         from each source, and the command that confirms their deletion. The confirmation is valid only for the \
+         current state of these sources:\n\n\
          ```sh\nkubectl annotate index handbook ragengine.dev/confirm-delete=site@0123456789ab --overwrite\n```\n\n\
          Secrets are referred to by name, in the same namespace. The description of the field lists the keys that the \
          Secret must have. Only the pod of the Job mounts it.";

@@ -55,8 +55,8 @@ pub struct IndexStatus {
     /// Annotation values that have been handled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handled: Option<HandledRequests>,
-    /// Number of consecutive failed synchronisations of the current specification. The delay before the next one grows
-    /// with it.
+    /// Number of consecutive failed synchronisations of the current specification. The next one starts after 30
+    /// seconds, and twice as long after each failure, up to half an hour.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub attempts: u32,
     /// Identity of the engine's data directory. If it changes, all documents are sent again.

@@ -98,7 +98,7 @@ pub struct BackupVolume {
     /// Name of a PersistentVolumeClaim in the same namespace.
     #[schemars(length(min = 1, max = 253), regex(pattern = OBJECT_NAME))]
     pub claim_name: String,
-    /// Folder of the volume, relative to its root. Each engine needs one of its own. Default: the name of this engine.
+    /// Folder of the volume, relative to its root. Each engine needs a separate one. Default: the name of this engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512), regex(pattern = r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$"))]
     #[x_kube(

@@ -17,8 +17,8 @@ pub struct ChatStages {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 300))]
     pub top_k: Option<u32>,
-    /// Maximum length of the chunks in the prompt, in tokens. A chunk that does not fit is cut behind a sentence. Default:
-    /// 3500.
+    /// Maximum length of the chunks in the prompt, in tokens. A chunk that does not fit is cut after a sentence.
+    /// Default: 3500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 100, max = 100_000_000))]
     pub max_context_tokens: Option<u32>,
@@ -35,7 +35,7 @@ pub struct ChatStages {
     /// it with the question as it was written. Default: `followUp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condense: Option<Condensing>,
-    /// Whether the language model rewrites other questions for the search. Default: true.
+    /// Whether the language model rewrites questions that `condense` does not, for the search. Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reformulate: Option<bool>,
     /// Whether the acronyms of `rewrite.acronyms` are expanded. Default: true.
@@ -50,7 +50,7 @@ pub struct ChatStages {
     /// Whether votes on earlier answers raise and lower the scores of their chunks. Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<bool>,
-    /// Whether the newer comes first of chunks whose scores differ by less than 0.02. Default: true.
+    /// Whether, of two chunks whose scores differ by less than 0.02, the newer one comes first. Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recency: Option<bool>,
     /// When the 20 best chunks are put in order by the model of `rerank`: `never`, `conditional` (if their scores are

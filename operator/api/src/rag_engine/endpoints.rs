@@ -34,7 +34,7 @@ pub struct PipelineStages {
     /// continue the history), or `always` if there is a history. Default: `never`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condense: Option<Condensing>,
-    /// Whether the language model rewrites other questions for the search. Default: false.
+    /// Whether the language model rewrites questions that `condense` does not, for the search. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reformulate: Option<bool>,
     /// Whether the acronyms of `rewrite.acronyms` are expanded. Default: false.
@@ -49,7 +49,7 @@ pub struct PipelineStages {
     /// Whether votes on earlier answers raise and lower the scores of their chunks. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<bool>,
-    /// Whether the newer comes first of chunks whose scores differ by less than 0.02. Default: false.
+    /// Whether, of two chunks whose scores differ by less than 0.02, the newer one comes first. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recency: Option<bool>,
     /// When the 20 best chunks are put in order by the model of `rerank`: `never`, `conditional` (if their scores are

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::StateStore;
 
-/// Earlier questions and their answers, as context for similar questions. `endpoints` says where they are used.
+/// Earlier questions and their answers, as context for similar questions. The fields `interactions` of `endpoints` say
+/// where they are used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Interactions {

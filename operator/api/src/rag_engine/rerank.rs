@@ -8,7 +8,7 @@ pub use local::LocalReranker;
 
 use crate::rules::{OBJECT_NAME, http_url};
 
-/// How the best chunks are put in order by a model. `endpoints` says where they are.
+/// How a model puts the best chunks in order. The fields `rerank` of `endpoints` say when it does.
 #[derive(KubeSchema, Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(

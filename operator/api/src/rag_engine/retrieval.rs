@@ -73,7 +73,9 @@ pub struct FilterRule {
     pub filter: Map<String, Value>,
 }
 
-/// What decides whether a question gets context.
+/// What decides whether a question gets context. `fixed`: each chunk must be within `maxDistance`. `calibrated`: the
+/// question must be answerable, judged by its vectors and words and by random chunks of the index; `maxDistance` is not
+/// used. Default: `fixed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Threshold {

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where they are kept: `redb` (a file on the engine's volume) or `postgres` (the database of `postgres`). Default:
+/// Kind of the store: `redb` (a file on the engine's volume) or `postgres` (the database of `postgres`). Default:
 /// `redb`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -18,7 +18,8 @@ pub struct Tracing {
     #[schemars(length(max = 2048))]
     #[x_kube(validation = otlp_url("tracing.otlpEndpoint"))]
     pub otlp_endpoint: Option<String>,
-    /// Part of the requests that is traced, from 0 to 1. A caller that sends a trace context decides itself. Default: 1.
+    /// Part of the requests that is traced, from 0 to 1. For a caller that sends a trace context, the context decides.
+    /// Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub sample_ratio: Option<f64>,

@@ -16,7 +16,8 @@ pub struct AccessRules {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
     pub read: Vec<String>,
-    /// Who may do that, and change documents, settings and sources. Default: nobody.
+    /// Who may ask, retrieve, list and vote, and also change documents, settings and sources. Default: no caller, only
+    /// the write token.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
     pub write: Vec<String>,
@@ -30,7 +31,8 @@ pub struct DefaultAccess {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
     pub read: Option<Vec<String>>,
-    /// Who may do that, and change documents, settings and sources. Default: nobody.
+    /// Who may ask, retrieve, list and vote, and also change documents, settings and sources. Default: no caller, only
+    /// the write token.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100), inner(length(min = 1, max = 332), regex(pattern = RULE)))]
     pub write: Option<Vec<String>>,
