@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures retrieval with the questions in ragengine/evaluation/data. Downloads the packages that the passages come
-# from, indexes the passages in a server of its own, and writes the figures into docs/quality.md and a report below the
+# from, indexes the passages in a separate server, and writes the figures into docs/quality.md and a report below the
 # target folder. Arguments are passed to `ragengine eval`, and then docs/quality.md stays as it is.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"

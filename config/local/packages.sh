@@ -61,8 +61,8 @@ apt_get=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Loc
 
 install() {
     local clusters=/etc/postgresql-common/createcluster.conf
-    # The tests start PostgreSQL with a folder of their own. The package would create one, and a service that is always
-    # running. Debian's packages keep a file that is already there.
+    # The tests start PostgreSQL in a temporary folder. The package would also create a database, and a service that is
+    # always running. Debian's packages keep a file that is already there.
     if [[ " ${missing[*]} " == *" postgresql "* && ! -e $clusters ]]; then
         "${as_root[@]}" mkdir -p "$(dirname "$clusters")"
         echo "create_main_cluster = false" | "${as_root[@]}" tee "$clusters" >/dev/null
@@ -75,7 +75,7 @@ install() {
     if [[ " ${missing[*]} " == *" nginx-light "* && -d /run/systemd/system ]]; then
         "${as_root[@]}" systemctl disable --now nginx
     fi
-    # The tests start their own Redis, with a free port and a folder of their own.
+    # The tests start their own Redis, with a free port and a temporary folder.
     if [[ " ${missing[*]} " == *" redis-server "* && -d /run/systemd/system ]]; then
         "${as_root[@]}" systemctl disable --now redis-server
     fi

@@ -198,7 +198,7 @@ async fn ask(due: Due, token: Option<String>) -> (Due, Option<Vec<SourceDescript
         Some(token) => due.client.clone().with_token(&token),
         None => Ok(due.client.clone()),
     };
-    // A token that is none is not sent: the server refuses the question then, as it does without a token.
+    // A text that cannot be a token is not sent: the server refuses the question, as it does without a token.
     let client = client.unwrap_or_else(|_| due.client.clone());
     let asked = tokio::time::timeout(LIMIT, client.some_sources(&due.question.index_name, &which)).await;
     let answer = match asked {

@@ -97,7 +97,7 @@ function focusedPlace(list) {
   return { id: item.dataset.id, position: [...item.children].indexOf(focused) };
 }
 
-/** The list is made anew when it changes: the focus goes to where it was. */
+/** The list is rebuilt when it changes: the focus goes back to where it was. */
 function restoreFocus(list, place) {
   if (!place) return;
   const item = [...list.children].find(({ dataset }) => dataset.id === place.id);

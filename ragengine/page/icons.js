@@ -1,4 +1,4 @@
-// Icons, drawn as lines on a field of 24 by 24. They are decoration: buttons have names of their own.
+// Icons, drawn as lines on a field of 24 by 24. They are decoration: buttons have separate names.
 
 const SHAPES = {
   add: ["M12 5v14M5 12h14"],

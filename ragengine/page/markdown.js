@@ -119,7 +119,7 @@ function newMarked(Marked) {
         const level = Math.min(2 + above.length, 6);
         return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>\n`;
       },
-      // A `[` with a backslash begins no number of a source. An element of its own keeps it from becoming one.
+      // A `[` with a backslash does not begin the number of a source. A separate element keeps it from becoming one.
       text(token) {
         if (token.type === "escape" && token.raw === "\\[") return "<span>[</span>";
         return false;

@@ -1,4 +1,4 @@
-// Short messages in a corner, for what has no place of its own.
+// Short messages in a corner, for what has no other place.
 
 import { byId, element } from "./dom.js";
 import { setIcon } from "./icons.js";

@@ -185,7 +185,7 @@ fn explained(candidates: &Candidates, search: &Search, started: Instant) -> Vec<
     vec![ended("retrieval", outcome, started)]
 }
 
-/// What is told beside the chunks.
+/// What the reply has besides the chunks.
 pub struct Shown {
     /// What the stages did, without those that are off.
     pub stages: Vec<ExplainedStage>,

@@ -22,7 +22,7 @@ pub enum Part {
     Features,
     /// Clippy, with warnings as errors.
     Lints,
-    /// Clippy of the fuzz targets, which are a workspace of their own.
+    /// Clippy of the fuzz targets, which are a separate workspace.
     Fuzz,
     /// rustdoc, with warnings as errors.
     Documentation,

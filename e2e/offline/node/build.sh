@@ -3,7 +3,7 @@
 # system, kind's files, Kubernetes, and containerd's store with the images that kubeadm and kind start.
 set -euo pipefail
 
-# In a mount and process namespace of its own: nothing that is mounted or started here outlives this script, however it ends.
+# In a separate mount and process namespace: nothing that is mounted or started here outlives this script.
 if [[ ${RAGENGINE_NODE_BUILD:-} != inside ]]; then
     RAGENGINE_NODE_BUILD=inside exec unshare --mount --pid --fork --kill-child --mount-proc "$0"
 fi

@@ -17,7 +17,7 @@ pub struct TokenBuckets {
     /// The time in which a bucket gets one token.
     interval: Duration,
     max_buckets: usize,
-    /// Hashes with a secret of the process, so that nobody can choose a key with another one's bucket.
+    /// Hashes with a secret of the process, so that a caller cannot choose a key with the bucket of another caller.
     hasher: RandomState,
     buckets: Mutex<Buckets>,
 }

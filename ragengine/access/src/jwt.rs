@@ -76,7 +76,7 @@ struct Issuer {
 /// What a text is as a JWT.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It is none, or it names none of the issuers.
+    /// It is not a JWT, or names an unknown issuer.
     NotOurs,
     /// It is right.
     Verified(Arc<Verified>),

@@ -11,7 +11,7 @@ pub(crate) enum Change {
     None,
     /// There is a problem, or another one than before.
     Began,
-    /// There is none any more.
+    /// The problem has ended.
     Ended,
 }
 

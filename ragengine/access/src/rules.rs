@@ -37,7 +37,7 @@ pub struct Rules {
 /// Rules cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// A rule is none. It is named by its place.
+    /// A text is not a rule. It is named by its place.
     #[error(
         "{action}[{position}] is not a rule ({reason}): write a principal such as user:ann, a group such as \
          group:staff, serviceAccount:NAMESPACE/*, or * for every known caller"

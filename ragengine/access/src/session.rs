@@ -10,7 +10,7 @@ use crate::{Identity, Principal};
 /// The end of the year 9999, in seconds since 1970. A later expiry is one in milliseconds, and would never come.
 const LAST_S: f64 = 253_402_300_799.0;
 
-/// A session lets nobody in.
+/// A session cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// The value is not a JSON object with the right fields. The text says which one is wrong, without its value.

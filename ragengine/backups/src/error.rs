@@ -34,7 +34,7 @@ pub enum BackupError {
         max_bytes: u64,
     },
     /// The bucket has more objects than are listed.
-    #[error("the prefix has more than {max} objects, so nothing was deleted: use a prefix of its own for the backups")]
+    #[error("the prefix has more than {max} objects, so nothing was deleted: use a separate prefix for the backups")]
     TooMany {
         /// The limit.
         max: usize,

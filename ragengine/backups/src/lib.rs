@@ -5,7 +5,7 @@
 //! last, after the size of the stored file was compared. A file without a manifest is not a backup: an upload that was
 //! interrupted at any point leaves none.
 //!
-//! Several writers may share a prefix. Each deletes only backups of its own, which it recognises by the mark in the name.
+//! Several writers may share a prefix. Each deletes only its own backups, which it recognises by the mark in the name.
 
 mod bucket;
 mod error;

@@ -78,7 +78,7 @@ impl Failure {
             | IoKind::BrokenPipe
             | IoKind::UnexpectedEof
             | IoKind::NotConnected => BROKE_OFF,
-            // The resolver's errors have no kind of their own.
+            // The resolver's errors have no special kind.
             _ => "the connection failed: check the host's name in events.url, and the network",
         };
         Self::new(words, Cause::Connection)

@@ -12,7 +12,7 @@
 //! The client is `lapin`. Its errors have the server's codes, and each confirmation is a future. `amqprs` is smaller, but
 //! it has texts and callbacks instead, and encryption brings a built-in list of certificates. With its own TLS, lapin
 //! would bring two dozen crates more, for example for PKCS #12. So the module `link` gives it a stream that is encrypted
-//! by the workspace's own rustls. It runs a thread of its own for each connection.
+//! by the workspace's own rustls. It runs a separate thread for each connection.
 
 mod backoff;
 mod buffer;

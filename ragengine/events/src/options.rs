@@ -93,7 +93,7 @@ impl EventOptions {
         if let Some((host, _)) = address.strip_prefix('[').and_then(|address| address.split_once(']')) {
             host.clone_into(&mut uri.authority.host);
         }
-        // The name of a virtual host can be empty, but nobody who ends a URL with a slash means that.
+        // The name of a virtual host can be empty, but a slash at the end of a URL does not mean that.
         if uri.vhost.is_empty() {
             "/".clone_into(&mut uri.vhost);
         }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// What became of an answer.
+/// The outcome of checking an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Outcome {
     /// The text is unchanged.
@@ -28,7 +28,7 @@ impl Outcome {
 pub struct Checked {
     /// The text to show. For a blocked answer it is the policy's block message.
     pub text: String,
-    /// What became of it.
+    /// The outcome of the checks.
     pub outcome: Outcome,
     /// The types of the scanners that found something, each once, in the policy's order. Of a blocked answer, scanners
     /// may be missing that have not seen the whole text.

@@ -70,7 +70,7 @@ pub enum Fusion {
     ReciprocalRank,
 }
 
-/// What became of the search by words.
+/// The outcome of the search by words.
 #[derive(Debug)]
 pub enum TextOutcome {
     /// It was not asked for.

@@ -51,7 +51,7 @@ impl Begun {
         let UpstreamRequest { model, asking, wants_stream, passing, keep_alive, kept: _, cache: _ } = request;
         let question = match asking {
             Asking::Model(question) => question,
-            Asking::Nobody(text) => return Self::Known { text, form: Form::of(passing, wants_stream) },
+            Asking::NoModel(text) => return Self::Known { text, form: Form::of(passing, wants_stream) },
         };
         if !wants_stream {
             let answer = model.complete(question).await;

@@ -23,7 +23,7 @@ use crate::stores::AnswerCache;
 /// How long a question waits for the answer to an equal one. At most half of the time for its own work.
 const FLIGHT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a store may take before the question is embedded meanwhile.
+/// How long a store may take before the question is embedded at the same time.
 const EMBED_AFTER: Duration = Duration::from_millis(2);
 
 /// A kept answer, with what its reply has.
@@ -174,7 +174,7 @@ async fn first_question(
     Ok((told(Cached::Miss(Box::new(Ticket { cache, keys, epoch, leader }))), embedded))
 }
 
-/// Looks up a question that was rewritten with its history. Its own answer is not kept, so nobody waits for it.
+/// Looks up a question that was rewritten with its history. Its own answer is not kept, so no request waits for it.
 async fn later_question(app: &App, asked: &Asked, question: &str) -> Cached {
     let (keys, cache) = match keyed(app, asked, question) {
         Ok(keyed) => keyed,
@@ -207,7 +207,8 @@ fn known(found: LookUp) -> Result<Arc<Entry>, Option<Epoch>> {
     }
 }
 
-/// Waits for a look-up. If the store is slow, the question is embedded meanwhile. A known answer does not wait for that.
+/// Waits for a look-up. If the store is slow, the question is embedded at the same time. A known answer does not wait
+/// for that.
 async fn beside_embedding(
     app: &App,
     asked: &Arc<Asked>,

@@ -17,7 +17,7 @@ pub(super) async fn keep(turn: Option<OpenTurn>) -> bool {
     }
 }
 
-/// The reply of a conversation, as JSON on one line. That of `/chat` begins with a field of its own, the question.
+/// The reply of a conversation, as JSON on one line. That of `/chat` begins with an additional field, the question.
 pub(super) fn reply(endpoint: Endpoint, answer: &str, mut fields: Fields, is_kept: bool) -> String {
     if !is_kept {
         fields.push(("history", HISTORY_UNAVAILABLE.to_owned()));

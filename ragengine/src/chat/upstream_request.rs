@@ -51,8 +51,8 @@ pub(super) struct UpstreamRequest {
 pub(super) enum Asking {
     /// The language model answers this question.
     Model(Question),
-    /// The answer is this text.
-    Nobody(String),
+    /// The answer is this text, without a model.
+    NoModel(String),
 }
 
 impl UpstreamRequest {
@@ -60,7 +60,7 @@ impl UpstreamRequest {
     pub fn span(&self) -> Span {
         match &self.asking {
             Asking::Model(question) => self.model.span(question),
-            Asking::Nobody(_) => Span::default(),
+            Asking::NoModel(_) => Span::default(),
         }
     }
 

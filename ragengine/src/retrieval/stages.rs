@@ -210,13 +210,13 @@ pub fn ended(stage: &str, outcome: &str, started: Instant) -> ExplainedStage {
     explained(stage, outcome, started.elapsed())
 }
 
-/// A stage without a span of its own that ended. It becomes a part of the current span.
+/// A stage without a separate span that ended. It becomes a part of the current span.
 pub fn passed(stage: &'static str, outcome: &str, took: Duration) -> ExplainedStage {
     ragengine_traces::passed(stage, outcome, took);
     explained(stage, outcome, took)
 }
 
-/// What is told about a stage.
+/// A stage in an explanation.
 pub fn explained(stage: &str, outcome: &str, took: Duration) -> ExplainedStage {
     ExplainedStage {
         stage: stage.to_owned(),

@@ -14,7 +14,7 @@ use crate::language_model::span::add_usage;
 use crate::report::ChatReport;
 use ragengine_pipeline::select::Decision;
 
-/// Probes, monitors and the files of the page, which nobody wants in traces.
+/// Probes, monitors and the files of the page, which would only fill the traces.
 const UNTRACED: [&str; 9] =
     ["/livez", "/readyz", "/health", "/status", "/metrics", "/", "/docs", "/openapi.json", "/page/{*path}"];
 

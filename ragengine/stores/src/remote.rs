@@ -68,7 +68,7 @@ impl<C: Clone + Send + Sync + 'static> Remote<C> {
     }
 
     /// The same with work that may be done twice: if its connection is lost, it is done again with the next one.
-    /// Servers close connections that nobody used for a while, and that shows only when they are used.
+    /// Servers close connections that were idle for a while, and that shows only when they are used.
     ///
     /// # Errors
     ///

@@ -2,7 +2,7 @@
 //! which the oldest go.
 //!
 //! A turn takes its number when its question arrives ([`SessionStore::join`]), and is added when its answer is there
-//! ([`SessionStore::add`]). So turns are in the order of their questions, whichever answer is ready first.
+//! ([`SessionStore::add`]). So turns are in the order of their questions, in whatever order their answers are ready.
 
 mod memory;
 mod postgres;

@@ -18,11 +18,11 @@ pub const CONDENSED: &str = "When is the annual tax return due?";
 pub enum Does {
     /// Streams an answer.
     Answers(String),
-    /// Streams the first text, and the second when it is told to go on.
+    /// Streams the first text, and the second when the test lets it continue.
     Waits(String, String),
     /// Refuses with this status.
     Refuses(u16),
-    /// Streams this text, and the connection breaks when it is told to go on.
+    /// Streams this text, and the connection breaks when the test lets it continue.
     Breaks(String),
 }
 

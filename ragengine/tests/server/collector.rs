@@ -1,5 +1,5 @@
 //! An OpenTelemetry collector for tests: the program that `make setup` builds from `config/local/collector`. It listens
-//! on this machine only, on a free port, and writes what it receives to a file in a folder of its own.
+//! on this machine only, on a free port, and writes what it receives to a file in a temporary folder.
 //!
 //! Functions panic when something is not as a test needs it.
 

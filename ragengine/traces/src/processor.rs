@@ -1,4 +1,4 @@
-//! Sends spans in batches from a thread of its own. A slow or missing collector never delays a request: a bounded number
+//! Sends spans in batches from a separate thread. A slow or missing collector never delays a request: a bounded number
 //! of spans wait, and further ones are dropped and counted.
 
 use std::fmt;

@@ -24,7 +24,7 @@ async fn two_indexes_on_one_index_have_their_own_documents_and_no_others() {
         };
         let one = Index::start(namespace, "team", &spec("One's own.")).await?;
         let other = Index::start(namespace, "team-two", &spec("The other's own.")).await?;
-        engine.post("/index", &documents("shared", &[("by-hand", "Nobody's own.")])).await?.ok()?;
+        engine.post("/index", &documents("shared", &[("by-hand", "No source has this.")])).await?.ok()?;
         let held = texts(&engine, "shared").await?;
         let all = ["by-hand", "team-two.here/a.md", "team-two.here/b.md", "team.here/a.md", "team.here/b.md"];
         assert_eq!(held.keys().collect::<Vec<_>>(), all);

@@ -38,7 +38,7 @@ async fn one_service_account_gets_in_and_another_does_not() {
             "engineRef": {"name": "docs"}, "access": {"read": [reader]},
             "sources": [{"name": "here", "inline": documents}],
         });
-        // The operator reads the state of the source with a token of its own.
+        // The operator reads the state of the source with its own token.
         Index::start(namespace, "sky", &index).await?;
 
         let audience = format!("http://docs.{}.svc", namespace.name);

@@ -22,7 +22,7 @@ pub async fn serve(server: &ApiServer, address: &'static str, router: Router) ->
     tokio::spawn(async { axum::serve(listener, router).await.unwrap() })
 }
 
-/// Like [`serve`], with a certificate that nobody trusts.
+/// Like [`serve`], with a certificate that no client trusts.
 pub async fn serve_with_tls(server: &ApiServer, address: &'static str, router: Router) -> JoinHandle<()> {
     let listener = Encrypted { listener: listener(address).await, acceptor: acceptor() };
     put_pod(server, address, Some("https"));

@@ -202,11 +202,11 @@ async fn the_operators_token_counts_whatever_the_modes_are() {
                 assert_eq!(standing == Ok(Standing::Operator), is_operator, "{modes:?} {token}");
             }
         }
-        // Without an operator in the rules, nobody is it.
+        // Without an operator in the rules, no caller is the operator.
         let none = Authenticator::open(of_modes, None, rules(None)).await.unwrap();
         assert_eq!(told(&none.authenticate(Some(&right)).await), unknown);
     }
-    // As long as the rules are not read, nobody knows who it is.
+    // As long as the rules are not read, the operator is not known.
     let missing = AccessRules::open(folder.path().join("access.yaml"), Rules::default()).await;
     let options = options(&[Mode::Jwt], None, issuers());
     let authenticator = Authenticator::open(options, None, Arc::new(missing)).await.unwrap();

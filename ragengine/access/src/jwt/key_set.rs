@@ -20,7 +20,7 @@ struct Key {
 /// A JWK set cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum KeySetError {
-    /// It is none.
+    /// It is not a JWK set.
     #[error("it is not a JWK set: a JSON object with the list keys")]
     NoSet,
     /// It has too many keys.
@@ -117,7 +117,7 @@ fn usable(jwk: Jwk) -> Option<Key> {
         ("EC", Some("P-256")) => (&[ES256], DecodingKey::from_ec_components(&jwk.x?, &jwk.y?).ok()?),
         ("EC", Some("P-384")) => (&[ES384], DecodingKey::from_ec_components(&jwk.x?, &jwk.y?).ok()?),
         ("OKP", Some("Ed25519")) => (&[EdDSA], DecodingKey::from_ed_components(&jwk.x?).ok()?),
-        // Among them are secrets (oct), which nobody should publish.
+        // Among them are secrets (oct), which must not be published.
         _ => return None,
     };
     let mut algorithms = algorithms.to_vec();

@@ -33,7 +33,7 @@ impl fmt::Display for Action {
 /// The rules of all indexes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Access {
-    /// The rules of indexes without rules of their own, whether there is such an index or not.
+    /// The rules of all names that are not in `indexes`, also of indexes that do not exist.
     pub default: Rules,
     /// The rules of indexes, by name.
     pub indexes: HashMap<String, Rules>,
@@ -47,7 +47,7 @@ pub enum AccessError {
     /// The text is not YAML, or has unknown fields. The message has the line and column.
     #[error("{0}")]
     Syntax(String),
-    /// The operator's principal is none.
+    /// The operator's name is not a principal.
     #[error("operator: {0}")]
     Operator(PrincipalError),
     /// The rules of an index.
@@ -58,7 +58,7 @@ pub enum AccessError {
         /// What is wrong with them.
         reason: RuleError,
     },
-    /// A name is none of an index.
+    /// A text is not the name of an index.
     #[error("indexes: a name has 1 to {MAX_INDEX_BYTES} bytes, without control characters")]
     Name,
     /// There are too many indexes.
@@ -123,7 +123,7 @@ impl Access {
 
     /// Those of the names whose indexes a caller may read, in their order.
     pub fn readable<'a>(&self, identity: &Identity, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-        // Most indexes have no rules of their own.
+        // Most indexes have the default rules.
         let by_default = identity.standing == Standing::Operator || self.default.permit(identity, Action::Read);
         let may_read = |name: &&str| match self.indexes.get(*name) {
             Some(_) => self.may(identity, Action::Read, name),

@@ -69,7 +69,7 @@ fn without_details<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     };
     let last = lines.get(end).copied().unwrap_or_default();
     let mut kept = lines.get(..blank).unwrap_or_default().to_vec();
-    // The closing quotes, with the indentation of their own line.
+    // The closing quotes, with the indentation of their line.
     kept.push(
         last.rfind(mark)
             .and_then(|found| last.get(..found))

@@ -1,4 +1,4 @@
-//! The groups of questions that have figures of their own.
+//! The groups of questions that have separate figures.
 
 use std::collections::BTreeSet;
 

@@ -13,7 +13,7 @@ fn options(port: u16) -> EventOptions {
     EventOptions { url, password: None, exchange: "a".to_owned(), source: "/a".to_owned() }
 }
 
-/// A port on which nobody answers, as long as the listener exists.
+/// A port that does not answer, as long as the listener exists.
 fn silent() -> (TcpListener, u16) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();

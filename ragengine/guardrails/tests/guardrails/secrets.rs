@@ -5,7 +5,7 @@ use crate::support::{blocked, one, passed, policy, redacted};
 const AWS: &str = "AKIA1234567890ABCDEF";
 const AWS_2: &str = "AKIAZYXWVUTSRQPONMLK";
 
-/// A secret made of parts, so that nobody takes it for a real one.
+/// A secret made of parts, so that a scanner of secrets does not report it as a real one.
 fn secrets() -> Vec<(&'static str, String)> {
     let letters = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEF";
     vec![

@@ -36,7 +36,7 @@ pub struct RetrievedChunk {
 pub struct Candidates {
     pub(crate) index: Arc<Index>,
     pub(crate) found: Vec<Found>,
-    /// What became of the search by words.
+    /// The outcome of the search by words.
     pub text: TextOutcome,
     pub(super) reader: Arc<Reader>,
 }

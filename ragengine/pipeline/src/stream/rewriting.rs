@@ -36,14 +36,14 @@ pub struct Rewriting {
 }
 
 impl Rewriting {
-    /// Lets only texts and tool calls pass that `change` has seen. Every event is written anew, from known fields.
+    /// Lets only texts and tool calls pass that `change` has seen. Every event is built from known fields.
     /// Reasoning, probabilities and unknown fields are removed. Tool calls are held until their choice ends.
     pub fn strict() -> Self {
         Self { is_strict: true, ..Self::default() }
     }
 
     /// The events instead of this one. `change` is called for each part of a choice, in order. The rest of a choice comes
-    /// in an event of its own before the one with the finish reason. In strict mode, tool calls without a finish reason
+    /// in a separate event before the one with the finish reason. In strict mode, tool calls without a finish reason
     /// come before `[DONE]`.
     ///
     /// # Errors

@@ -130,7 +130,7 @@ impl Whole {
 }
 
 /// A whole answer in which each choice has another text. None if it has no choices that can be read. If `is_strict`, it
-/// is written anew from known fields, and only texts and tool calls pass that `change` has seen.
+/// is built from known fields, and only texts and tool calls pass that `change` has seen.
 pub fn with_changes(answer: &str, is_strict: bool, mut change: impl FnMut(&Choice) -> Change) -> Option<String> {
     if is_strict {
         return strictly::with_changes(answer, change);

@@ -14,7 +14,7 @@ pub struct Document {
     pub topic: String,
     /// A word of the order. An answer that has it obeys, or quotes the order.
     pub canary: String,
-    /// The canary is not in the prompt as a word: what nobody sees is dropped, or the order is encoded.
+    /// The canary is not in the prompt as a word: invisible text is dropped, or the order is encoded.
     #[serde(default)]
     pub hidden: bool,
     pub title: Option<String>,

@@ -65,7 +65,7 @@ fn ascii(full_width: char) -> char {
     char::from_u32(u32::from(full_width) - 0xff01 + 0x21).unwrap()
 }
 
-/// The numbers in brackets without a backslash before them, whichever brackets and digits they have.
+/// The numbers in brackets without a backslash before them, with any kind of brackets and digits.
 pub fn heads(text: &str) -> Vec<String> {
     let is_drawn_onto =
         |character: &char| matches!(character, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}' | '\u{fe0f}');
@@ -84,7 +84,7 @@ pub fn heads(text: &str) -> Vec<String> {
     found
 }
 
-/// The characters of a text that nobody sees, except where the letters or emoji before them need them.
+/// The invisible characters of a text, except where the letters or emoji before them need them.
 pub fn invisible(text: &str) -> Vec<char> {
     let mut before = ' ';
     let mut found = Vec::new();

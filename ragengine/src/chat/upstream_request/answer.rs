@@ -111,7 +111,7 @@ pub(in super::super) async fn answer(
     Ok(UpstreamRequest { kept, ..to_ask(app, asking, passing, &asked.request) })
 }
 
-/// Who answers: the language model, the built-in model, or nobody.
+/// Who answers: the language model, the built-in model, or no model.
 async fn asking(
     app: &App,
     asked: &Asked,
@@ -121,7 +121,7 @@ async fn asking(
 ) -> Result<Asking, ApiError> {
     let Answered { passages, finished, has_context, relevant } = answered;
     if asked.way.endpoint == Endpoint::Chat && !has_context {
-        return Ok(Asking::Nobody(NOTHING_FOUND.to_owned()));
+        return Ok(Asking::NoModel(NOTHING_FOUND.to_owned()));
     }
     if !app.language_model.is_endpoint() {
         let quotable = Quotable {
@@ -185,7 +185,7 @@ fn similarity_to_keep(app: &App, report: &Ongoing) -> Option<f32> {
 
 /// The stages that the answer passes. An answer of our own passes none.
 fn stages_of(app: &App, asked: &Asked, asking: &Asking, passages: &Arc<[ChatPassage]>) -> AnswerStages {
-    let is_own = matches!(asking, Asking::Nobody(_));
+    let is_own = matches!(asking, Asking::NoModel(_));
     let on = AnswerStages {
         postprocess: asked.on.postprocess && !is_own,
         citations: (asked.on.citations && !is_own).then(|| Citable {

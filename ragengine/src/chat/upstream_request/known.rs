@@ -57,7 +57,7 @@ pub(in super::super) fn known(
         // The answer has passed its stages, under the policy that still holds.
         ..Closing::new(app, asked, report, fields)
     });
-    let asking = Asking::Nobody(entry.answer.clone());
+    let asking = Asking::NoModel(entry.answer.clone());
     Ok(UpstreamRequest { kept, ..to_ask(app, asking, Passing::Conversation(closing), &asked.request) })
 }
 

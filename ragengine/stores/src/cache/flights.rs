@@ -114,7 +114,7 @@ impl<T> Drop for Leader<T> {
                 flights.remove(&name);
                 return;
             };
-            // The flight stays in the map while its lead is handed over, so that nobody begins another one.
+            // The flight stays in the map while its lead is handed over, so that no other caller begins another one.
             drop(flights);
             let next = Self { flights: Arc::clone(&self.flights), name: Some(name) };
             match follower.send(Landed::Lead(next)) {

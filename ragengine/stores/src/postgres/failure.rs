@@ -74,7 +74,7 @@ fn of_io(kind: ErrorKind) -> &'static str {
         | ErrorKind::BrokenPipe
         | ErrorKind::UnexpectedEof
         | ErrorKind::NotConnected => "the connection broke off",
-        // The resolver's errors have no kind of their own.
+        // The resolver's errors have no special kind.
         _ => "the connection failed: check the host's name in postgres.url, and the network",
     }
 }

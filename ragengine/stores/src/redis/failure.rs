@@ -99,7 +99,7 @@ fn of_io(error: &RedisError) -> &'static str {
             | IoKind::UnexpectedEof
             | IoKind::NotConnected,
         ) => "the connection broke off",
-        // The resolver's errors have no kind of their own.
+        // The resolver's errors have no special kind.
         Some(_) => "the connection failed: check the host's name in redis.url, and the network",
     }
 }

@@ -77,7 +77,7 @@ async fn a_purge_through_one_server_holds_for_the_others_at_once() {
     for number in 0..3 {
         purges_hold_at_once(backends.iter().map(|backends| backends[number].lasting().cache).collect()).await;
     }
-    // What nobody reads any more is deleted.
+    // Entries that cannot be read any more are deleted.
     assert_eq!(postgres.sql("SELECT count(*) FROM ragengine_cache"), "0");
 }
 

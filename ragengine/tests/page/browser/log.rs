@@ -8,7 +8,7 @@ pub async fn problems(wire: &Wire, server: &str, may_fail: &[&str]) -> Vec<Strin
         entries(wire, "browser").await.iter().filter_map(|entry| reported(entry, server, may_fail)).collect();
     let asked = requests(&entries(wire, "performance").await);
     assert!(asked.iter().any(|url| url.starts_with(server)), "no request to {server} was logged: {asked:?}");
-    // The browser begins with a page of its own.
+    // The browser begins with its start page.
     let is_local = |url: &&String| ["about:", "blob:", "chrome:", "data:", server].iter().any(|at| url.starts_with(at));
     problems.extend(asked.iter().filter(|url| !is_local(url)).map(|url| format!("a request to {url}")));
     problems

@@ -1,5 +1,5 @@
 //! Drops or shows the characters that a person does not see. A language model reads them, so they could carry text to it
-//! that nobody notices, or change a word for it.
+//! that no person notices, or change a word for it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -21,7 +21,7 @@ pub fn prompt(question: &str, passages: &[Passage<'_>], boundary: &Boundary) -> 
     let boundary = boundary.line();
     let mut user = format!("{boundary}\n");
     for (number, passage) in (1..).zip(&passages[..passages.len().min(MAX_SENT)]) {
-        // Characters that nobody sees do not count, so that they cannot push a passage's text out of the prompt.
+        // Invisible characters do not count, so that they cannot push a passage's text out of the prompt.
         let (title, heading) = (passage.title.map(escape::seen), passage.heading.map(escape::seen));
         let text = escape::seen(passage.text);
         let sent = Passage {

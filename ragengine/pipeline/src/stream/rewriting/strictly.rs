@@ -1,4 +1,4 @@
-//! Writes every event anew, from fields that are known and texts that were checked.
+//! Builds every event from fields that are known and texts that were checked.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Writes a whole answer anew, from fields that are known and texts that were checked.
+//! Builds a whole answer from fields that are known and texts that were checked.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! A turn as a member of the sorted set: JSON without the sources, which have a key of their own. The scripts look up its
+//! A turn as a member of the sorted set: JSON without the sources, which have a separate key. The scripts look up its
 //! sizes and its number.
 
 use serde::{Deserialize, Serialize};
