@@ -85,9 +85,10 @@ impl App {
     /// The rules of indexes, if callers must be known.
     fn access_need(&self) -> Option<Need> {
         let access = self.access.get()?;
-        let (words, problem) = match access.is_ready() {
-            true => ("read".to_owned(), None),
-            false => (access.problem().unwrap_or_default(), Some(ProblemKind::AuthFailed)),
+        let (words, problem) = if access.is_ready() {
+            ("read".to_owned(), None)
+        } else {
+            (access.problem().unwrap_or_default(), Some(ProblemKind::AuthFailed))
         };
         Some(Need { name: "access", words, problem })
     }

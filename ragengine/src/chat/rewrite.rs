@@ -173,10 +173,8 @@ async fn reply(
     let reply = timeout(limit, asking).await.map_err(|_| RewriteError::Late(limit))??;
     let question = question_in(&reply).ok_or(RewriteError::Nonsense)?;
     // Replies show it.
-    match policy.is_none_or(|policy| policy.check(&question).outcome == Outcome::Passed) {
-        true => Ok(question),
-        false => Err(RewriteError::Forbidden),
-    }
+    let is_shown = policy.is_none_or(|policy| policy.check(&question).outcome == Outcome::Passed);
+    if is_shown { Ok(question) } else { Err(RewriteError::Forbidden) }
 }
 
 /// Why a question was not rewritten.

@@ -63,9 +63,10 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
                 block.push(argument);
             }
         } else {
-            match line.is_empty() || is_rule(line) || is_hidden(line) {
-                true => close(&mut block, &mut sections),
-                false => block.push(line),
+            if line.is_empty() || is_rule(line) || is_hidden(line) {
+                close(&mut block, &mut sections);
+            } else {
+                block.push(line);
             }
             position += 1;
         }

@@ -74,9 +74,10 @@ pub(in super::super) async fn answer(
     let asking = asking(app, asked, answered, vectors, origin).await?;
     let is_model_asked = matches!(asking, Asking::Model(_));
     let stages = stages_of(app, asked, &asking, &passages);
-    let kept_sources = match asked.way.endpoint.is_conversational() && stages.citations.is_none() {
-        true => Some(numbered_sources(asked.index.name(), Arc::clone(&passages)).await?),
-        false => None,
+    let kept_sources = if asked.way.endpoint.is_conversational() && stages.citations.is_none() {
+        Some(numbered_sources(asked.index.name(), Arc::clone(&passages)).await?)
+    } else {
+        None
     };
     let shown = Shown { passages: &passages, has_context, condensed_question, sources: kept_sources.as_deref() };
     let fields = shown.fields(app, asked, kept.as_deref()).await?;
@@ -104,9 +105,10 @@ pub(in super::super) async fn answer(
         keeping,
         ..Closing::new(app, asked, report, fields)
     });
-    let passing = match asked.way.endpoint.is_conversational() {
-        true => Passing::Conversation(closing),
-        false => Passing::Completion(closing),
+    let passing = if asked.way.endpoint.is_conversational() {
+        Passing::Conversation(closing)
+    } else {
+        Passing::Completion(closing)
     };
     Ok(UpstreamRequest { kept, ..to_ask(app, asking, passing, &asked.request) })
 }
