@@ -9,12 +9,11 @@ use serde::Serialize;
 
 use crate::defaults::Defaults;
 use crate::error::BuildError;
+use crate::finding::quoted;
 use crate::names::Identity;
 
-/// What to write instead of a rule that the server does not know.
-pub const WHAT_IS_A_RULE: &str = "has a text that is no rule: write a caller such as user:ann, a group such as \
-                                  group:staff, serviceAccount:NAMESPACE/NAME, serviceAccount:NAMESPACE/*, or * for \
-                                  every known caller";
+/// The longest part of a wrong rule in a message, in characters.
+const MAX_QUOTED_RULE: usize = 100;
 
 /// The most bytes that the rules of all indexes of an engine have together. A ConfigMap holds 1 MiB, and its text has
 /// marks around each rule.
@@ -59,9 +58,9 @@ pub fn normalised(rules: Option<&AccessRules>) -> Option<AccessRules> {
 }
 
 /// The rules of the Indexes of an engine. Of several that fill the same index, the oldest decides. A rule that the
-/// server does not know is left out, because one would make it refuse the whole file: it lets nobody in. Rules that find
-/// no room let nobody in either, and the rules of older Indexes come first: whoever writes an Index must not stop the
-/// rules of others.
+/// server does not know is left out, because one would make it refuse the whole file: no caller gets access by it. An
+/// index whose rules find no room is closed to all callers. The rules of older Indexes come first, so that the author
+/// of a new Index cannot displace the rules of others.
 pub fn rules_of(engine: &Identity, all: &[Arc<Index>]) -> RulesByIndex {
     let is_of_engine = |index: &&Arc<Index>| {
         index.metadata.namespace.as_ref() == Some(&engine.namespace) && index.spec.engine_ref.name == engine.name
@@ -89,6 +88,16 @@ pub fn rules_of(engine: &Identity, all: &[Arc<Index>]) -> RulesByIndex {
             (name.to_owned(), rules)
         })
         .collect()
+}
+
+/// The first rule that the server does not know, and what to write instead.
+pub fn wrong_rule<'a>(rules: impl IntoIterator<Item = &'a String>) -> Option<String> {
+    let wrong = rules.into_iter().find(|rule| !is_access_rule(rule))?;
+    Some(format!(
+        "'{}' is not a valid rule: write a caller such as user:ann, a group such as group:staff, \
+         serviceAccount:NAMESPACE/NAME, serviceAccount:NAMESPACE/*, or * for every known caller",
+        quoted(wrong, MAX_QUOTED_RULE).escape_debug()
+    ))
 }
 
 fn bytes_of(rules: &[String]) -> usize {

@@ -3,6 +3,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, Reason};
 
+use crate::apply::Refused;
+
 /// A finding: the reason and the message of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -60,6 +62,11 @@ pub(crate) fn quoted(text: &str, max_chars: usize) -> String {
 /// The text without a full stop at its end, for a message that continues after it.
 pub(crate) fn unended(text: &str) -> &str {
     text.trim_end().trim_end_matches('.')
+}
+
+/// A refused object, and what follows.
+pub(crate) fn refusal(refused: &Refused) -> String {
+    format!("{}. The operator tries again", unended(&refused.to_string()))
 }
 
 /// A number with its noun: `1 document`, `2 documents`.

@@ -38,7 +38,8 @@ pub fn refused_at(metadata: &ObjectMeta, host: Option<&str>) -> Option<String> {
     let is_named = host.is_some_and(|host| hosts.iter().any(|pattern| names(pattern, host)));
     (!is_named).then(|| {
         let named = if hosts.is_empty() { "no host".to_owned() } else { hosts.join(", ") };
-        format!("its annotation {HOSTS_ANNOTATION} allows {named}, but not {}", host.unwrap_or("the default model hub"))
+        let host = host.unwrap_or("the default model hub");
+        format!("its annotation {HOSTS_ANNOTATION} allows {named}, but not {host} (its owner can add it)")
     })
 }
 

@@ -216,8 +216,8 @@ fn idle(input: PlanInput<'_>) -> Plan {
 fn crowded() -> Finding {
     Finding::new(
         Reason::Syncing,
-        "waiting: the limit of running synchronisations is reached \
-         (chart value maxJobs, of which one namespace gets at most half)",
+        "waiting until another synchronisation has ended: as many run as the chart value maxJobs allows \
+         (one namespace gets at most half of it)",
     )
 }
 

@@ -154,7 +154,7 @@ impl Held {
             let documents = counted(sync.held_back, "document");
             let why = match &sync.message {
                 Some(message) => format!(" ({})", shortened(message, MAX_TEXT_BYTES)),
-                None => " at once and may be broken".to_owned(),
+                None => " at once, which may be an error".to_owned(),
             };
             held.words.push(format!("source {name} would lose {documents}{why}"));
             held.confirmations.extend(sync.confirmation.clone());

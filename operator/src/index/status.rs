@@ -11,7 +11,7 @@ use super::desired_revision::{DesiredRevision, data_id};
 use super::observe::Observed;
 use super::plan::{Plan, State};
 use crate::apply::Refused;
-use crate::finding::{Conditions, Finding, counted, shortened};
+use crate::finding::{Conditions, Finding, counted, refusal, shortened, unended};
 use crate::job;
 use crate::rag_engine::settings::has_modes;
 use crate::times::whole_seconds;
@@ -69,7 +69,7 @@ fn conditions(input: StatusInput<'_>, status: &IndexStatus, now: &Time) -> Vec<C
 
 /// A problem that waiting does not solve.
 fn problem(input: StatusInput<'_>) -> Option<Finding> {
-    let refused = input.refused.map(|refused| Finding::new(Reason::ObjectRefused, refused.to_string()));
+    let refused = input.refused.map(|refused| Finding::new(Reason::ObjectRefused, refusal(refused)));
     refused.or_else(|| match &input.plan.state {
         State::Blocked(finding) | State::Stuck(finding) => Some(finding.clone()),
         _ => None,
@@ -103,7 +103,10 @@ fn confirm(input: StatusInput<'_>, last: &LastSync) -> String {
             .to_owned();
     };
     let name = input.index.metadata.name.as_deref().unwrap_or_default();
-    format!("To delete them: kubectl annotate index {name} ragengine.dev/confirm-delete={confirmation} --overwrite")
+    format!(
+        "If this is an error, correct the source. To delete them: \
+         kubectl annotate index {name} ragengine.dev/confirm-delete={confirmation} --overwrite"
+    )
 }
 
 /// Whether a synchronisation was for the current specification, at any scheduled time.
@@ -153,11 +156,11 @@ fn synced(input: StatusInput<'_>, status: &IndexStatus, last: &LastSync) -> Stri
     let is_open = input.index.spec.access.is_some() && !has_modes;
     let open = if is_open { ". access has no effect: auth.modes of the RAGEngine is empty" } else { "" };
     format!(
-        "the index {} has the content that its {} had at {}, when the last synchronisation started: {}{open}",
+        "the index {} has {}, the content of its {} at {}, when the last synchronisation started{open}",
         input.index.index_name(),
+        counted(status.documents.unwrap_or(0), "document"),
         if sources == 1 { "source".to_owned() } else { format!("{sources} sources") },
-        last.started_at.0,
-        counted(status.documents.unwrap_or(0), "document")
+        last.started_at.0
     )
 }
 
@@ -218,10 +221,12 @@ fn bad_files(status: &IndexStatus) -> Option<Finding> {
     let count: u64 = status.sources.iter().map(|source| source.error_count).sum();
     let source = status.sources.iter().find(|source| source.error_count > 0)?;
     let first = match source.errors.first() {
-        Some(error) => format!("{} in {}: {}", error.path, source.name, error.message),
-        None => format!("in {}", source.name),
+        Some(error) => format!("{} in source {}: {}", error.path, source.name, error.message),
+        None => format!("in source {}", source.name),
     };
     let files = counted(count, "file");
     let such_as = if count == 1 { ": " } else { ", such as " };
-    Some(Finding::new(Reason::FilesFailed, shortened(&format!("{files} could not be indexed{such_as}{first}"), 1000)))
+    let message = shortened(&format!("{files} could not be indexed{such_as}{first}"), 1000);
+    let others = "All other files are indexed. status.sources has the errors of each source";
+    Some(Finding::new(Reason::FilesFailed, format!("{}. {others}", unended(&message))))
 }

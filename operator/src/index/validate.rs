@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::jiff::Timestamp;
-use ragengine_operator_api::{AccessRules, Index, IndexSource, IndexSpec, Origin, is_access_rule};
+use ragengine_operator_api::{AccessRules, Index, IndexSource, IndexSpec, Origin};
 use ragengine_settings::VectorIndexKind;
 use ragengine_settings::sync::AddressRange;
 use serde_json::Value;
 
 use super::schedule::Schedule;
-use crate::access_rules::WHAT_IS_A_RULE;
+use crate::access_rules::wrong_rule;
 use crate::finding::Invalid;
 use crate::names::IndexIdentity;
 use crate::watches::Referred;
@@ -136,6 +136,5 @@ pub fn references(spec: &IndexSpec) -> BTreeSet<(Referred, String)> {
 
 fn wrong_access(access: &AccessRules) -> Option<String> {
     let AccessRules { read, write } = access;
-    let is_wrong = read.iter().chain(write).any(|rule| !is_access_rule(rule));
-    is_wrong.then(|| format!("access: {WHAT_IS_A_RULE}"))
+    wrong_rule(read.iter().chain(write)).map(|wrong| format!("access: {wrong}"))
 }

@@ -74,6 +74,6 @@ fn obstacle(caches: &Caches, spec: &RagEngineSpec, namespace: &str) -> Option<Fi
     };
     let in_pod = secret_use::refused_in_pod(&secret.metadata).map(str::to_owned);
     let why = in_pod.or_else(|| secret_use::refused_at(&secret.metadata, host_of(bucket).as_deref()))?;
-    let message = format!("backups are suspended: Secret {name} must not be used: {why}");
+    let message = format!("backups are suspended: Secret {name} must not be used: {why}. Use another Secret");
     Some(Finding::new(Reason::SecretRefused, message))
 }

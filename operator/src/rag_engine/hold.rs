@@ -48,7 +48,8 @@ impl Hold {
             Self::Queued { others } => Finding::new(
                 Reason::RollingOut,
                 format!(
-                    "waiting until {} rolled out: the operator was upgraded or its settings changed",
+                    "the operator was upgraded or its settings changed: the engine keeps its current version until \
+                     it is its turn to restart, while {} restarting",
                     if others == 1 { "1 other engine is".to_owned() } else { format!("{others} other engines are") }
                 ),
             ),

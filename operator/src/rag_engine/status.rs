@@ -17,7 +17,7 @@ use super::references::ReferenceKind;
 use super::settings::has_modes;
 use crate::apply::Refused;
 use crate::defaults::Defaults;
-use crate::finding::{Conditions, Finding, Invalid, quoted};
+use crate::finding::{Conditions, Finding, Invalid, quoted, refusal};
 use crate::names::Identity;
 use crate::scheme::service_url;
 
@@ -55,9 +55,8 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
             .or_else(|| no_gateways(input.engine, observed))
             .or_else(|| backups.as_ref().and_then(|_| observed.backups.obstacle.clone()))
             .or_else(|| backups.as_ref().and_then(backup::failure)),
-        is_stopped: input.engine.spec.replicas == 0,
         hold: input.hold,
-        serving: serving(input.engine, &endpoint),
+        as_asked: as_asked(input.engine, &endpoint),
     };
     let generation = match input.hold {
         // The operator does not act on a specification that changes during a pause.
@@ -95,10 +94,10 @@ struct Findings {
     waiting: Option<Finding>,
     /// A problem that does not affect clients.
     hint: Option<Finding>,
-    is_stopped: bool,
     /// Why the engine is not changed.
     hold: Option<Hold>,
-    serving: String,
+    /// Why the engine is Ready, if nothing else is found.
+    as_asked: Finding,
 }
 
 /// The most important problem: causes come before their consequences.
@@ -106,7 +105,7 @@ fn problem(input: StatusInput<'_>) -> Option<Finding> {
     let observed = input.observed;
     let of_the_specification = || {
         let invalid = input.invalid.map(|invalid| Finding::new(Reason::InvalidSpec, invalid.to_string()));
-        let refused = || input.refused.map(|refused| Finding::new(Reason::ObjectRefused, refused.to_string()));
+        let refused = || input.refused.map(|refused| Finding::new(Reason::ObjectRefused, refusal(refused)));
         let keys = || unreadable_keys(input.engine, observed);
         invalid.or_else(refused).or_else(|| missing(observed)).or_else(|| refused_secret(observed)).or_else(keys)
     };
@@ -177,7 +176,7 @@ fn missing_policy(observed: &Observed) -> Option<Finding> {
 fn refused_secret(observed: &Observed) -> Option<Finding> {
     let (seen, why) = observed.references.iter().find_map(|seen| Some((seen, seen.refusal.as_ref()?)))?;
     let message = format!(
-        "{} must not be used: {why}. Until this is corrected, the pod is not created or changed",
+        "{} must not be used: {why}. Use another Secret. Until then the pod is not created or changed",
         seen.reference
     );
     Some(Finding::new(Reason::SecretRefused, message))
@@ -187,7 +186,8 @@ fn refused_secret(observed: &Observed) -> Option<Finding> {
 fn waiting(input: StatusInput<'_>) -> Option<Finding> {
     let observed = input.observed;
     if !input.is_current {
-        let message = "objects were just changed: waiting until the API server reports the changes";
+        let message =
+            "the operator has just changed objects of the engine: waiting until the API server reports the changes";
         return Some(Finding::new(Reason::RollingOut, message));
     }
     if lacks_keys(input.engine, observed) {
@@ -197,9 +197,17 @@ fn waiting(input: StatusInput<'_>) -> Option<Finding> {
     deployment::waiting(input.engine.spec.replicas, observed)
 }
 
-/// The message of Ready when the engine serves. It lists the fields that have no effect, so that users do not rely on
-/// them.
-fn serving(engine: &RagEngine, endpoint: &str) -> String {
+/// Why the engine is Ready. A stopped engine is in the state that its specification asks for. The message of one that
+/// serves lists the fields that have no effect, so that users do not rely on them.
+fn as_asked(engine: &RagEngine, endpoint: &str) -> Finding {
+    if engine.spec.replicas == 0 {
+        let is_kept = Identity::of(engine).claim_of(&engine.spec).is_some();
+        let volume =
+            if is_kept { "Its volume is kept" } else { "Its indexes were deleted with its pod: it has no volume" };
+        let message = format!("the engine is stopped because replicas is 0: set replicas: 1 to start it. {volume}");
+        return Finding::new(Reason::Stopped, message);
+    }
     let serving = format!("requests are served at {endpoint}");
-    [serving].into_iter().chain(not_acted_on::of(&engine.spec)).collect::<Vec<_>>().join(". ")
+    let message = [serving].into_iter().chain(not_acted_on::of(&engine.spec)).collect::<Vec<_>>().join(". ");
+    Finding::new(Reason::Serving, message)
 }

@@ -159,12 +159,12 @@ fn a_failed_backup_degrades_the_engine_until_the_next_one_succeeds() {
     let (status, condition, degraded) =
         after(&engine, vec![ended("one", "Complete", 10, Some(RESULT)), failed.clone()], None);
     assert_eq!((condition.status, condition.reason), (ConditionStatus::False, Reason::BackupFailed));
-    assert!(condition.message.contains("status 507. The last good one is ragengine-1.tar"), "{}", condition.message);
+    assert!(condition.message.contains("status 507. The last good backup is ragengine-1.tar"), "{}", condition.message);
     assert_eq!(status.last_failure_time, Some(second(20)));
     assert_eq!((degraded.status, degraded.reason), (ConditionStatus::True, Reason::BackupFailed));
 
     let (_, condition, _) = after(&engine, vec![ended("two", "Failed", 20, None)], None);
-    assert!(condition.message.contains("too many failures. There is no good one yet"), "{}", condition.message);
+    assert!(condition.message.contains("too many failures. There is no good backup yet"), "{}", condition.message);
     let (later, condition, _) =
         after(&engine, vec![ended("three", "Complete", 30, Some(RESULT)), failed], Some(status));
     assert_eq!((condition.reason, later.last_failure_time), (Reason::BackupCompleted, Some(second(20))));

@@ -133,6 +133,6 @@ async fn repairs_and_changed_references_do_not_wait() {
     assert_eq!(server.get("deployments", "docs").unwrap()["spec"]["replicas"], 1);
     let progressing = condition(&server, "docs", ConditionType::Progressing).unwrap();
     assert_eq!(progressing.status, ConditionStatus::True);
-    assert!(!progressing.message.contains("others"), "{}", progressing.message);
+    assert!(!progressing.message.contains("its turn"), "{}", progressing.message);
     controller.stop().await;
 }

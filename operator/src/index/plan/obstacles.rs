@@ -134,8 +134,5 @@ pub(super) fn not_ready(observed: &Observed) -> Finding {
         }
         _ => "its state is not known yet".to_owned(),
     };
-    Finding::new(
-        Reason::EngineNotReady,
-        format!("waiting for RAGEngine {name}, which does not accept documents: {why}"),
-    )
+    Finding::new(Reason::EngineNotReady, format!("waiting until RAGEngine {name} accepts documents: {why}"))
 }

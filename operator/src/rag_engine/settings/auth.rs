@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use ragengine_operator_api::{Auth, DefaultAccess, RagEngineSpec, WRITE_TOKEN, Writes, is_access_rule};
+use ragengine_operator_api::{Auth, DefaultAccess, RagEngineSpec, WRITE_TOKEN, Writes};
 use ragengine_settings::{self as settings, Settings};
 
 use super::{Access, api_keys_folder, named};
+use crate::access_rules::wrong_rule;
 use crate::defaults::Defaults;
 use crate::names::Identity;
 
@@ -87,8 +88,7 @@ pub fn with_cluster_issuer(mut settings: Settings, issuer: &str) -> Settings {
 pub(super) fn wrong_rules(auth: &Auth) -> Vec<String> {
     let DefaultAccess { read, write } = auth.default_access.clone().unwrap_or_default();
     let wrong = |list: &str, rules: Option<Vec<String>>| {
-        let is_wrong = rules.iter().flatten().any(|rule| !is_access_rule(rule));
-        is_wrong.then(|| format!("auth.defaultAccess.{list}: {}", crate::access_rules::WHAT_IS_A_RULE))
+        wrong_rule(rules.iter().flatten()).map(|wrong| format!("auth.defaultAccess.{list}: {wrong}"))
     };
     [wrong("read", read), wrong("write", write)].into_iter().flatten().collect()
 }

@@ -58,17 +58,18 @@ pub(super) fn condition(
         return (ConditionStatus::False, failure);
     }
     let suspended = match &engine.spec.backup {
-        Some(backup) if backup.suspend => ". Further ones are suspended (backup.suspend)",
-        _ if engine.spec.replicas == 0 => ". Further ones are suspended, because replicas is 0",
+        Some(backup) if backup.suspend => ". Further backups are suspended, because backup.suspend is true",
+        _ if engine.spec.replicas == 0 => ". Further backups are suspended, because replicas is 0",
         _ => "",
     };
     match &status.last_successful_time {
         Some(_) => {
-            let name = status.name.as_deref().unwrap_or("the last backup");
+            let name =
+                status.name.as_ref().map_or_else(|| "the last backup".to_owned(), |name| format!("the backup {name}"));
             (ConditionStatus::True, Finding::new(Reason::BackupCompleted, format!("{name} is complete{suspended}")))
         }
         None => {
-            let message = format!("no backup has ended yet{suspended}");
+            let message = format!("no backup has been made yet{suspended}");
             (ConditionStatus::Unknown, Finding::new(Reason::NoBackupYet, message))
         }
     }
@@ -82,9 +83,9 @@ pub(super) fn failure(status: &BackupStatus) -> Option<Finding> {
     }
     let why = status.last_failure_message.as_deref().unwrap_or("Kubernetes gives no reason");
     let last = match (&status.last_successful_time, &status.name) {
-        (Some(time), Some(name)) => format!("The last good one is {name}, of {}", time.0),
-        (Some(time), None) => format!("The last good one is of {}", time.0),
-        (None, _) => "There is no good one yet".to_owned(),
+        (Some(time), Some(name)) => format!("The last good backup is {name}, of {}", time.0),
+        (Some(time), None) => format!("The last good backup is of {}", time.0),
+        (None, _) => "There is no good backup yet".to_owned(),
     };
     Some(Finding::new(Reason::BackupFailed, format!("the last backup failed: {}. {last}", unended(why))))
 }

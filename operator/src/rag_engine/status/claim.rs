@@ -16,10 +16,17 @@ pub(super) fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding
         ));
     };
     let name = claim.metadata.name.as_deref().unwrap_or_default();
+    let then = match volume {
+        Volume::Existing { .. } => "and create the claim again",
+        _ => "and the operator creates an empty claim",
+    };
     match claim.status.as_ref().and_then(|status| status.phase.as_deref()) {
         Some("Lost") => Some(Finding::new(
             Reason::ClaimNotBound,
-            format!("PersistentVolumeClaim {name} has lost its volume: restore the volume, or use another claim"),
+            format!(
+                "PersistentVolumeClaim {name} has lost its volume, and with it the indexes: restore the volume. \
+                 If that is not possible, delete the claim and the pod, {then}"
+            ),
         )),
         // A pending claim without a warning waits for its pod or its volume: that is normal.
         Some("Pending") => {
@@ -30,7 +37,8 @@ pub(super) fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding
                 Reason::ClaimNotBound,
                 format!(
                     "PersistentVolumeClaim {name} cannot be provisioned: {}. Check the storage classes \
-                     (kubectl get storageclass): a new RAGEngine can name another one in storageClassName",
+                     (kubectl get storageclass): a new RAGEngine can name another one in \
+                     storage.persistentVolume.storageClassName",
                     unended(&warning.message)
                 ),
             ))

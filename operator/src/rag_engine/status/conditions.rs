@@ -14,18 +14,10 @@ pub(super) fn conditions(findings: &Findings, common: Conditions<'_>) -> Vec<Con
 }
 
 fn ready(findings: &Findings) -> (ConditionStatus, Finding) {
-    match (&findings.problem, &findings.waiting, findings.is_stopped) {
-        (Some(problem), ..) => (ConditionStatus::False, problem.clone()),
-        (None, Some(waiting), _) => (ConditionStatus::False, waiting.clone()),
-        // A stopped engine is in the state that its specification asks for.
-        (None, None, true) => (
-            ConditionStatus::True,
-            Finding::new(
-                Reason::Stopped,
-                "the engine is stopped because replicas is 0: set replicas: 1 to start it. Its volume is kept",
-            ),
-        ),
-        (None, None, false) => (ConditionStatus::True, Finding::new(Reason::Serving, findings.serving.clone())),
+    match (&findings.problem, &findings.waiting) {
+        (Some(problem), _) => (ConditionStatus::False, problem.clone()),
+        (None, Some(waiting)) => (ConditionStatus::False, waiting.clone()),
+        (None, None) => (ConditionStatus::True, findings.as_asked.clone()),
     }
 }
 

@@ -18,7 +18,10 @@ pub(super) fn problem(deployment: Option<&Deployment>) -> Option<Finding> {
     let failure =
         conditions.iter().find(|condition| condition.type_ == "ReplicaFailure" && condition.status == "True")?;
     let message = failure.message.as_deref().unwrap_or("Kubernetes gives no reason");
-    Some(Finding::new(Reason::ObjectRefused, format!("Kubernetes refuses to create the pod: {message}")))
+    Some(Finding::new(
+        Reason::ObjectRefused,
+        format!("Kubernetes refuses to create the pod, and tries again: {message}"),
+    ))
 }
 
 /// Why the rollout is not finished, when no problem is known.
@@ -36,7 +39,9 @@ pub(super) fn waiting(replicas: u32, observed: &Observed) -> Option<Finding> {
         ));
     }
     if count(status.replicas) > replicas || count(status.updated_replicas) < count(status.replicas) {
-        return Some(Finding::new(Reason::RollingOut, "the previous pod has not stopped yet"));
+        let pod = if replicas == 0 { "the pod" } else { "the previous pod" };
+        let message = format!("waiting until {pod} has stopped: it finishes its running requests first");
+        return Some(Finding::new(Reason::RollingOut, message));
     }
     if count(status.updated_replicas) < replicas {
         return Some(Finding::new(Reason::RollingOut, "the pod has not been created yet"));
@@ -46,7 +51,7 @@ pub(super) fn waiting(replicas: u32, observed: &Observed) -> Option<Finding> {
     }
     // Only the server knows whether its language model is reachable.
     let is_unknown = replicas > 0 && observed.current_report().is_none();
-    is_unknown.then(|| Finding::new(Reason::Starting, "waiting for the server's first status report"))
+    is_unknown.then(|| Finding::new(Reason::Starting, "the pod is ready: waiting for the server's first status report"))
 }
 
 /// Why the pod is not ready yet, as far as the server reports it.
@@ -63,7 +68,9 @@ fn starting(observed: &Observed) -> Finding {
             let what = if problem.kind == ProblemKind::LoadingModel { "the embedding model" } else { "its indexes" };
             Finding::new(Reason::Starting, format!("the server is loading {what}: {}", problem.detail))
         }
-        (None, Some(pod)) if pod::has_begun(pod) => Finding::new(Reason::Starting, "the server is starting"),
+        (None, Some(pod)) if pod::has_begun(pod) => {
+            Finding::new(Reason::Starting, "the server is starting: its container runs and does not answer yet")
+        }
         (None, Some(_)) => {
             Finding::new(Reason::Starting, "the pod is being set up: mounting volumes and pulling images")
         }

@@ -53,16 +53,23 @@ fn last_words(
         KILLED => format!("was killed (exit code {KILLED}, {times})"),
         code => format!("ended with exit code {code} ({times})"),
     };
-    let output = last_message(end.message.as_deref().unwrap_or_default());
+    let output = end.message.as_deref().filter(|message| !message.trim().is_empty()).map(last_message);
     let container = match status.name.as_str() {
         CONTAINER => String::new(),
         other => format!(" --container {other}"),
     };
+    let identity = Identity::of(engine);
+    let (said, more) = match output {
+        Some(output) => (format!(". Its last output: {}", unended(&output)), String::new()),
+        // The events may say who killed it.
+        None => {
+            let describe = format!(" and kubectl describe pod --selector {}", identity.selector_text());
+            (" without a message".to_owned(), describe)
+        }
+    };
     format!(
-        "the container {} {ended}. Its last output: {}. See kubectl logs deployment/{}{container} --previous",
-        status.name,
-        unended(&output),
-        Identity::of(engine).name
+        "the container {} {ended}{said}. See kubectl logs deployment/{}{container} --previous{more}",
+        status.name, identity.name
     )
 }
 

@@ -1,5 +1,5 @@
 use ragengine_client::wire::{Problem, ProblemKind};
-use ragengine_operator_api::{GUARDRAILS_POLICY, RagEngine, Reason};
+use ragengine_operator_api::{GUARDRAILS_POLICY, RagEngine, Reason, Volume};
 
 use crate::finding::{Finding, quoted, unended};
 use crate::names::Identity;
@@ -20,19 +20,20 @@ fn finding(engine: &RagEngine, problem: &Problem) -> Option<Finding> {
     let log = format!("See kubectl logs deployment/{}", Identity::of(engine).name);
     let (reason, message) = match problem.kind {
         ProblemKind::LoadingIndexes | ProblemKind::LoadingModel | ProblemKind::Other => return None,
-        ProblemKind::IndexesFailed => (Reason::IndexesFailed, format!("the indexes cannot be used: {detail}. {log}")),
-        ProblemKind::IndexUnavailable => {
-            (Reason::IndexesFailed, format!("some indexes cannot be used, the others are served: {detail}. {log}"))
+        ProblemKind::IndexesFailed => {
+            (Reason::IndexesFailed, format!("the indexes cannot be loaded: {detail}. The server tries again. {log}"))
         }
-        ProblemKind::VolumeFull => (
-            Reason::VolumeFull,
-            format!("the volume is full: raise storage.persistentVolume.size, or delete documents ({detail})"),
+        ProblemKind::IndexUnavailable => (
+            Reason::IndexesFailed,
+            format!("some indexes cannot be used: {detail}. The other indexes are served. {log}"),
         ),
+        // The server's words say the same, and do not know the volume.
+        ProblemKind::VolumeFull => (Reason::VolumeFull, full_volume(engine)),
         ProblemKind::VolumeFailed => (
             Reason::VolumeFailed,
             format!(
-                "the volume cannot be written to: {detail}. \
-                 Check that it is writable and belongs to the pod's fsGroup"
+                "the server cannot use its volume: {detail}. \
+                 Check that the volume is writable and belongs to the pod's fsGroup"
             ),
         ),
         ProblemKind::EmbeddingModelFailed => (
@@ -52,54 +53,74 @@ fn finding(engine: &RagEngine, problem: &Problem) -> Option<Finding> {
         ProblemKind::InferenceServiceFailed => (
             Reason::InferenceServiceFailed,
             format!(
-                "the language model cannot be used, retrieval still works: {detail}. \
-                 Check inferenceService.url, and the key in the Secret of inferenceService.accessSecret"
+                "the language model cannot be used: {detail}. \
+                 Check inferenceService.url, and the key in the Secret of inferenceService.accessSecret. \
+                 Until then chats may fail, and retrieval still works"
             ),
         ),
         ProblemKind::PostgresFailed => (
             Reason::PostgresFailed,
             format!(
-                "the PostgreSQL database cannot be used, questions are still answered: {detail}. \
-                 Check postgres.url, and the key in the Secret of postgres.accessSecret"
+                "the PostgreSQL database cannot be used: {detail}. \
+                 Check postgres.url, and the key in the Secret of postgres.accessSecret. \
+                 Until then questions are answered without what is stored there, or get a 503 if sessions.whenDown is \
+                 refuse"
             ),
         ),
         ProblemKind::RedisFailed => (
             Reason::RedisFailed,
             format!(
-                "Redis cannot be used, questions are still answered: {detail}. \
-                 Check redis.url, and the key in the Secret of redis.accessSecret"
+                "Redis cannot be used: {detail}. \
+                 Check redis.url, and the key in the Secret of redis.accessSecret. \
+                 Until then questions are answered without what is stored there, or get a 503 if sessions.whenDown is \
+                 refuse"
             ),
         ),
         ProblemKind::RerankerFailed => (
             Reason::RerankerFailed,
             format!(
-                "the local reranker cannot be used, chunks stay in the order of the search: {detail}. \
-                 Check rerank.local.modelID, and that the pod reaches rerank.local.hubUrl"
+                "the local reranker cannot be used: {detail}. \
+                 Check rerank.local.modelID, and that the pod reaches rerank.local.hubUrl. \
+                 Until then chunks stay in the order of the search"
             ),
         ),
         ProblemKind::EventsFailed => (
             Reason::EventsFailed,
             format!(
-                "RabbitMQ cannot be used, questions are still answered and the oldest events may be lost: {detail}. \
-                 Check events.url, and the key in the Secret of events.accessSecret"
+                "RabbitMQ cannot be used: {detail}. \
+                 Check events.url, and the key in the Secret of events.accessSecret. \
+                 Until then questions are answered, and only the newest events are kept"
             ),
         ),
         ProblemKind::GuardrailsFailed => (
             Reason::GuardrailsFailed,
             format!(
-                "the policy of guardrails cannot be used, chats get a 503 unless an earlier policy holds: {detail}. \
-                 Check the key {GUARDRAILS_POLICY} of the ConfigMap of guardrails.configMapRef"
+                "the guardrails policy cannot be used: {detail}. \
+                 Correct the key {GUARDRAILS_POLICY} of the ConfigMap of guardrails.configMapRef. \
+                 Until then the previous policy applies, or chats get a 503 if there was none"
             ),
         ),
         ProblemKind::AuthFailed => (
             Reason::AuthFailed,
             format!(
-                "some callers cannot prove who they are, or the rules of indexes cannot be read: {detail}. \
-                 Check auth.jwt, the Secret of auth.apiKeysSecret and redis.url"
+                "the keys of callers, their sessions or the rules of indexes cannot be read: {detail}. \
+                 Check auth.jwt, the Secret of auth.apiKeysSecret and redis.url. \
+                 Until then some callers may be refused"
             ),
         ),
     };
     Some(Finding::new(reason, message))
+}
+
+/// What to do about a full volume depends on where it is from.
+fn full_volume(engine: &RagEngine) -> String {
+    let storage = engine.spec.storage.as_ref();
+    let room = match storage.map_or(Volume::Ephemeral, |storage| storage.volume()) {
+        Volume::Provisioned { .. } => "or raise storage.persistentVolume.size".to_owned(),
+        Volume::Existing { claim, .. } => format!("or enlarge PersistentVolumeClaim {claim}"),
+        Volume::Ephemeral => "or free space on the node, because the engine has no storage.persistentVolume".to_owned(),
+    };
+    format!("the volume is full, and documents cannot be added: delete documents, {room}")
 }
 
 /// The finding that the operator cannot reach a running server. Other clients may still reach it.

@@ -389,7 +389,7 @@ pub fn cases() -> Vec<(&'static str, Case)> {
             });
             rules.last(SyncResult::Succeeded, None)
         }),
-        ("a rule that is none", Case::new("access: {read: [staff]}")),
+        ("an invalid rule", Case::new("access: {read: [staff]}")),
         ("an invalid specification", Case::new("schedule: 61 * * * *")),
         ("the API server refuses an object", {
             let mut case = new();
