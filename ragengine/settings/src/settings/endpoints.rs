@@ -26,7 +26,8 @@ pub struct CompletionsEndpoint {
     /// `followUp` (if it is short, continues a sentence or has a pronoun such as *it*), or `always` if there is a
     /// history. The answer is to the question as it was written.
     pub condense: Condensing,
-    /// Whether the language model rewrites other questions for the search: it corrects the spelling and drops fillers.
+    /// Whether the language model rewrites questions that `condense` does not, for the search: it corrects the spelling
+    /// and drops fillers.
     pub reformulate: bool,
     /// Whether the acronyms of `rewrite.acronyms` are expanded in the question that is searched for.
     pub acronyms: bool,
@@ -39,8 +40,8 @@ pub struct CompletionsEndpoint {
     /// Whether votes on earlier answers raise and lower the scores of their chunks, see `feedback`. It changes the order
     /// of chunks, and never what `retrieval.maxDistance` decides.
     pub feedback: bool,
-    /// Whether the newer comes first of chunks whose scores differ by less than 0.02. A document's date is its metadata
-    /// `date`, else the date or year in its metadata `path` or in its id.
+    /// Whether, of two chunks whose scores differ by less than 0.02, the newer one comes first. A document's date is its
+    /// metadata `date`, else the date or year in its metadata `path` or in its id.
     pub recency: bool,
     /// When the 20 best chunks are put in order by a model, see `rerank`: `never`, `conditional` (if their scores are
     /// close, or the question has one of the words in `rerank`), or `always`.
@@ -154,7 +155,7 @@ impl Default for QueryEndpoint {
 pub struct ChatEndpoint {
     /// The number of chunks that are looked for, for requests without `top_k`. 1 to 300.
     pub top_k: u32,
-    /// The maximum tokens of the chunks in the prompt. A chunk that does not fit is cut behind a sentence. At least 100.
+    /// The maximum tokens of the chunks in the prompt. A chunk that does not fit is cut after a sentence. At least 100.
     pub max_context_tokens: u32,
     /// The sampling temperature of the language model, 0 to 2.
     pub temperature: f64,

@@ -13,7 +13,7 @@ use super::StateStore;
 pub struct Interactions {
     /// Whether questions and answers are kept, for 90 days and at most 1,000 of each caller.
     pub enabled: bool,
-    /// Where they are kept: `redb` (the file `state.redb` in `dataDir`) or `postgres`.
+    /// Where questions and answers are kept: `redb` (the file `state.redb` in `dataDir`) or `postgres`.
     pub store: StateStore,
     /// Whether they are kept for callers that are not known, too. All such callers share them.
     pub anonymous: bool,

@@ -12,7 +12,7 @@ pub struct Rewrite {
     /// model of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Acronyms and their expansions, such as `GaCounts: Georgia Counts`. An acronym is a whole word, in this case. At
-    /// most 200. See `endpoints` for where they are expanded.
+    /// Acronyms and their expansions, such as `GaCounts: Georgia Counts`. An acronym is matched as a whole word, in the
+    /// same case. At most 200. See `endpoints` for where they are expanded.
     pub acronyms: BTreeMap<String, String>,
 }

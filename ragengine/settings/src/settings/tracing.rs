@@ -9,7 +9,8 @@ pub struct Tracing {
     /// below it. Not set: no traces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub otlp_endpoint: Option<String>,
-    /// The part of the requests that is traced, from 0 to 1. A caller that sends a trace context decides itself.
+    /// The part of the requests that is traced, from 0 to 1. For a caller that sends a trace context, the context
+    /// decides.
     pub sample_ratio: f64,
 }
 
