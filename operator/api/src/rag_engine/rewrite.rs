@@ -12,9 +12,8 @@ pub struct Rewrite {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256))]
     pub model: Option<String>,
-    /// Acronyms and their expansions, such as `GaCounts: Georgia Counts`. An acronym is matched as a whole word, in
-    /// the same case.
-    /// Default: none.
+    /// Acronyms and their expansions, such as `GaCounts: Georgia Counts`. An acronym is matched as a whole word, in the
+    /// same case. Default: none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "acronyms")]
     pub acronyms: BTreeMap<String, String>,

@@ -40,8 +40,8 @@ pub struct CompletionsEndpoint {
     /// Whether votes on earlier answers raise and lower the scores of their chunks, see `feedback`. It changes the order
     /// of chunks, and never what `retrieval.maxDistance` decides.
     pub feedback: bool,
-    /// Whether, of two chunks whose scores differ by less than 0.02, the newer one comes first. A document's date is its
-    /// metadata `date`, else the date or year in its metadata `path` or in its id.
+    /// Whether, of two chunks whose scores differ by less than 0.02, the newer one comes first. A document's date is
+    /// its metadata `date`, else the date or year in its metadata `path` or in its id.
     pub recency: bool,
     /// When the 20 best chunks are put in order by a model, see `rerank`: `never`, `conditional` (if their scores are
     /// close, or the question has one of the words in `rerank`), or `always`.
