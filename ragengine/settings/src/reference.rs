@@ -157,6 +157,12 @@ mod tests {
             "| `inferenceService.apiKey` | secret | not set |",
             "| `auth.writeToken` | secret | not set |",
             "| `log.format` | auto, json, text | `auto` |",
+            "| `interactions.overlapThreshold` | number, adaptive | `0.1` |",
+            "| `chunking.maxTokens` | integer | not set |",
+            "| `embedding.remote.queryPrefix` | string | empty |",
+            "| `limits.maxIndexes` | integer | `1000` |",
+            "| `extractive` | boolean | `true` |",
+            "| `REDIS_HOST` | `redis.url`, with REDIS_PORT or 6379 |",
             "| `LLM_URL` | `inferenceService.url` |",
         ] {
             assert!(reference.contains(row), "{row} is not in\n{reference}");
