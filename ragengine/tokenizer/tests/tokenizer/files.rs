@@ -144,4 +144,8 @@ fn a_file_that_is_too_large_is_not_read() {
     let error = Tokenizer::from_path(&path).unwrap_err();
     assert_eq!(error.kind(), "too_big");
     assert!(error.to_string().contains("model.safetensors"), "{error}");
+    for (bytes, kind) in [((256 << 20) + 1, "too_big"), (256 << 20, "tokenizer")] {
+        std::fs::File::create(&path).unwrap().set_len(bytes).unwrap();
+        assert_eq!(Tokenizer::from_path(&path).unwrap_err().kind(), kind);
+    }
 }
