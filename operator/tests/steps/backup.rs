@@ -144,6 +144,8 @@ fn the_last_good_backup_is_in_the_status_and_outlives_its_pod() {
     // The pod is gone, and then the Job too.
     assert_eq!(after(&engine, vec![ended("one", "Complete", 10, None)], Some(good.clone())).0, good);
     assert_eq!(after(&engine, Vec::new(), Some(good.clone())).0, good);
+    // A Job that ended before is seen later.
+    assert_eq!(after(&engine, vec![ended("zero", "Complete", 5, None)], Some(good.clone())).0, good);
     // The name of an older backup is never shown as that of a newer one.
     let (newer, ..) = after(&engine, vec![ended("two", "Complete", 20, None)], Some(good.clone()));
     assert_eq!((newer.name.clone(), newer.last_successful_time.clone()), (None, Some(second(20))));
@@ -163,11 +165,30 @@ fn a_failed_backup_degrades_the_engine_until_the_next_one_succeeds() {
     assert_eq!(status.last_failure_time, Some(second(20)));
     assert_eq!((degraded.status, degraded.reason), (ConditionStatus::True, Reason::BackupFailed));
 
+    // Its pod is gone.
+    let gone = after(&engine, vec![ended("two", "Failed", 20, None)], Some(status.clone())).0;
+    assert_eq!(gone.last_failure_message, status.last_failure_message);
+
     let (_, condition, _) = after(&engine, vec![ended("two", "Failed", 20, None)], None);
     assert!(condition.message.contains("too many failures. There is no good one yet"), "{}", condition.message);
     let (later, condition, _) =
         after(&engine, vec![ended("three", "Complete", 30, Some(RESULT)), failed], Some(status));
     assert_eq!((condition.reason, later.last_failure_time), (Reason::BackupCompleted, Some(second(20))));
+}
+
+#[test]
+fn the_condition_says_whether_further_backups_are_suspended() {
+    for (spec, suspended) in [
+        (SPEC.to_owned(), ""),
+        (SPEC.replace("schedule", "suspend: true, schedule"), ". Further ones are suspended (backup.suspend)"),
+        (SPEC.replace("replicas: 1", "replicas: 0"), ". Further ones are suspended, because replicas is 0"),
+    ] {
+        let jobs = vec![ended("one", "Complete", 10, Some(RESULT))];
+        let (_, condition, _) = after(&engine(&spec), jobs, None);
+        assert_eq!(condition.message, format!("ragengine-1.tar is complete{suspended}"));
+        let (_, condition, _) = after(&engine(&spec), Vec::new(), None);
+        assert_eq!(condition.message, format!("no backup has ended yet{suspended}"));
+    }
 }
 
 /// With the whole controller: the CronJob is made, follows its Secret, and its Jobs reach the status.
