@@ -41,6 +41,18 @@ fn the_pod_of_a_backup_is_restricted_and_gets_no_secret_in_its_arguments() {
     }
 }
 
+#[test]
+fn a_backup_goes_through_the_proxy_of_the_server() {
+    let environment = "[{name: HTTPS_PROXY, value: 'http://proxy.example:3128'}, {name: RUST_LOG, value: debug}]";
+    let template = format!("podTemplate: {{spec: {{containers: [{{name: ragengine, env: {environment}}}]}}}}, backup");
+    for (spec, expected) in [(SPEC.to_owned(), None), (SPEC.replace("backup", &template), Some("HTTPS_PROXY"))] {
+        let cron_job = built(&engine(&spec)).backup.unwrap().spec.unwrap();
+        let pod = cron_job.job_template.spec.unwrap().template.spec.unwrap();
+        let names = pod.containers[0].env.iter().flatten().map(|variable| variable.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(names, Vec::from_iter(expected), "{spec}");
+    }
+}
+
 /// The server reads the task, so its fields are those of the server's crate.
 #[test]
 fn the_task_is_one_that_the_command_reads() {
@@ -165,6 +177,10 @@ fn a_failed_backup_degrades_the_engine_until_the_next_one_succeeds() {
     assert_eq!(status.last_failure_time, Some(second(20)));
     assert_eq!((degraded.status, degraded.reason), (ConditionStatus::True, Reason::BackupFailed));
 
+    let next = ended("three", "Failed", 30, Some("Error: no such bucket"));
+    let next = after(&engine, vec![failed.clone(), next], Some(status.clone())).0;
+    assert_eq!(next.last_failure_message.as_deref(), Some("Error: no such bucket"));
+    assert_eq!(next.last_failure_time, Some(second(30)));
     // Its pod is gone.
     let gone = after(&engine, vec![ended("two", "Failed", 20, None)], Some(status.clone())).0;
     assert_eq!(gone.last_failure_message, status.last_failure_message);
