@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn an_empty_file_gives_the_defaults() {
-        for yaml in ["", "\n", "# only a comment\n", "---\n"] {
+        for yaml in ["", "\n", "# only a comment\n", "---\n", "# a comment\n\n---\n"] {
             assert_eq!(from_yaml(yaml).unwrap(), Settings::default());
         }
     }
