@@ -39,7 +39,6 @@ impl ChatTemplate {
         environment.set_fuel(Some(MAX_INSTRUCTIONS));
         environment.set_recursion_limit(MAX_DEPTH);
         environment.set_unknown_method_callback(unknown_method_callback);
-        environment.set_formatter(functions::format_as_python);
         environment.add_filter("tojson", functions::to_json);
         environment.add_function("raise_exception", functions::raise_exception);
         environment.add_function("strftime_now", functions::strftime_now);
