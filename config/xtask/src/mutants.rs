@@ -15,22 +15,36 @@ const SURVIVORS: &str = "config/mutants/survivors.txt";
 struct Pure {
     package: &'static str,
     files: &'static [&'static str],
-    /// Parts of the names of slow tests that are left out. They wait, or measure the work on long texts.
-    slow_tests: &'static [&'static str],
+    /// The tests that are built and run. Building takes most of the time, so these are the fewest that suffice.
+    tests: &'static [&'static str],
+    /// Parts of the names of tests that are left out. They wait, measure the work on long texts, or have other subjects.
+    left_out: &'static [&'static str],
 }
 
-const PURE: [Pure; 5] = [
+/// The unit tests.
+const UNIT: &str = "--lib";
+/// The tests in the folder `tests`.
+const OUTSIDE: &str = "--test=*";
+
+const PURE: [Pure; 6] = [
     Pure {
         package: "ragengine-pipeline",
         files: &["ragengine/pipeline/src/**"],
-        slow_tests: &["take_linear_work", "a_long_text_is_read_once"],
+        tests: &[UNIT],
+        left_out: &["take_linear_work", "a_long_text_is_read_once"],
     },
-    Pure { package: "ragengine-tokenizer", files: &["ragengine/tokenizer/src/**"], slow_tests: &[] },
-    Pure { package: "ragengine-settings", files: &["ragengine/settings/src/**"], slow_tests: &[] },
+    Pure {
+        package: "ragengine-tokenizer",
+        files: &["ragengine/tokenizer/src/**"],
+        tests: &[UNIT, OUTSIDE],
+        left_out: &[],
+    },
+    Pure { package: "ragengine-settings", files: &["ragengine/settings/src/**"], tests: &[UNIT], left_out: &[] },
     Pure {
         package: "ragengine-sync",
-        files: &["ragengine/sync/src/leaving.rs", "ragengine/sync/src/leaving/**", "ragengine/sync/src/removed.rs"],
-        slow_tests: &[],
+        files: &["ragengine/sync/src/deletion.rs", "ragengine/sync/src/removed/**"],
+        tests: &[UNIT],
+        left_out: &[],
     },
     Pure {
         package: "ragengine-operator",
@@ -41,11 +55,42 @@ const PURE: [Pure; 5] = [
             "operator/src/index/plan.rs",
             "operator/src/index/plan/**",
             "operator/src/index/status.rs",
+        ],
+        tests: &[OUTSIDE],
+        // With the whole controller.
+        left_out: &[
+            "controller::",
+            "drift::",
+            "every_field::",
+            "faults::",
+            "index::deleted::",
+            "index::desired::",
+            "index::real_server::",
+            "index::record::",
+            "index::rivals::",
+            "index::running::",
+            "index::schedule::",
+            "index::stuck::",
+            "index::tasks::",
+            "index::tls::",
+            "lease::",
+            "ownership::",
+            "paused::",
+            "quiet::",
+            "rollouts::",
+            "watched::",
+            "withheld::",
+        ],
+    },
+    Pure {
+        package: "ragengine-operator",
+        files: &[
             "operator/src/apply/difference.rs",
             "operator/src/apply/difference/**",
-            "operator/src/lease.rs",
+            "operator/src/lease/decide.rs",
         ],
-        slow_tests: &["index::deleted", "index::record", "faults::transient"],
+        tests: &[UNIT],
+        left_out: &[],
     },
 ];
 
@@ -93,13 +138,17 @@ fn survive(place: &Place, pure: &Pure, one_of: u32) -> Result<Vec<String>> {
     if one_of > 1 {
         command.args(["--shard", &format!("0/{one_of}"), "--sharding", "round-robin"]);
     }
+    command.args(pure.tests.iter().map(|tests| format!("--cargo-arg={tests}")));
     // Many tests wait for each other's replies, so more run at once than there are cores.
-    command.args(["--", "--lib", "--tests", "--", "--test-threads", "8"]);
-    for name in pure.slow_tests {
+    command.args(["--", "--", "--test-threads", "8"]);
+    for name in pure.left_out {
         command.args(["--skip", name]);
     }
-    // Fewer cases of each property, and room on the stack for code that is not optimised.
-    command.env("PROPTEST_CASES", "32").env("RUST_MIN_STACK", "16777216");
+    // Fewer cases of each property, and the first failure is enough.
+    command.env("PROPTEST_CASES", "32").env("PROPTEST_MAX_SHRINK_ITERS", "0");
+    command.env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true");
+    // Room on the stack for code that is not optimised.
+    command.env("RUST_MIN_STACK", "16777216");
     // 0: all were caught. 2: some were missed. 3: some took too long, which a test noticed.
     let status = command.status().context("cargo-mutants cannot be started")?;
     ensure!(matches!(status.code(), Some(0 | 2 | 3)), "cargo-mutants failed on {}: {status}", pure.package);
@@ -130,7 +179,17 @@ fn without_place(survivor: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{survivors, without_place};
+    use std::path::Path;
+
+    use super::{PURE, survivors, without_place};
+
+    #[test]
+    fn the_files_of_the_pure_code_exist() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for file in PURE.iter().flat_map(|pure| pure.files) {
+            assert!(root.join(file.trim_end_matches("**")).exists(), "{file}");
+        }
+    }
 
     #[test]
     fn a_survivor_is_known_wherever_its_line_moves() {

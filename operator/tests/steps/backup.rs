@@ -41,6 +41,18 @@ fn the_pod_of_a_backup_is_restricted_and_gets_no_secret_in_its_arguments() {
     }
 }
 
+#[test]
+fn a_backup_goes_through_the_proxy_of_the_server() {
+    let environment = "[{name: HTTPS_PROXY, value: 'http://proxy.example:3128'}, {name: RUST_LOG, value: debug}]";
+    let template = format!("podTemplate: {{spec: {{containers: [{{name: ragengine, env: {environment}}}]}}}}, backup");
+    for (spec, expected) in [(SPEC.to_owned(), None), (SPEC.replace("backup", &template), Some("HTTPS_PROXY"))] {
+        let cron_job = built(&engine(&spec)).backup.unwrap().spec.unwrap();
+        let pod = cron_job.job_template.spec.unwrap().template.spec.unwrap();
+        let names = pod.containers[0].env.iter().flatten().map(|variable| variable.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(names, Vec::from_iter(expected), "{spec}");
+    }
+}
+
 /// The server reads the task, so its fields are those of the server's crate.
 #[test]
 fn the_task_is_one_that_the_command_reads() {
@@ -144,6 +156,8 @@ fn the_last_good_backup_is_in_the_status_and_outlives_its_pod() {
     // The pod is gone, and then the Job too.
     assert_eq!(after(&engine, vec![ended("one", "Complete", 10, None)], Some(good.clone())).0, good);
     assert_eq!(after(&engine, Vec::new(), Some(good.clone())).0, good);
+    // A Job that ended before is seen later.
+    assert_eq!(after(&engine, vec![ended("zero", "Complete", 5, None)], Some(good.clone())).0, good);
     // The name of an older backup is never shown as that of a newer one.
     let (newer, ..) = after(&engine, vec![ended("two", "Complete", 20, None)], Some(good.clone()));
     assert_eq!((newer.name.clone(), newer.last_successful_time.clone()), (None, Some(second(20))));
@@ -163,11 +177,34 @@ fn a_failed_backup_degrades_the_engine_until_the_next_one_succeeds() {
     assert_eq!(status.last_failure_time, Some(second(20)));
     assert_eq!((degraded.status, degraded.reason), (ConditionStatus::True, Reason::BackupFailed));
 
+    let next = ended("three", "Failed", 30, Some("Error: no such bucket"));
+    let next = after(&engine, vec![failed.clone(), next], Some(status.clone())).0;
+    assert_eq!(next.last_failure_message.as_deref(), Some("Error: no such bucket"));
+    assert_eq!(next.last_failure_time, Some(second(30)));
+    // Its pod is gone.
+    let gone = after(&engine, vec![ended("two", "Failed", 20, None)], Some(status.clone())).0;
+    assert_eq!(gone.last_failure_message, status.last_failure_message);
+
     let (_, condition, _) = after(&engine, vec![ended("two", "Failed", 20, None)], None);
     assert!(condition.message.contains("too many failures. There is no good backup yet"), "{}", condition.message);
     let (later, condition, _) =
         after(&engine, vec![ended("three", "Complete", 30, Some(RESULT)), failed], Some(status));
     assert_eq!((condition.reason, later.last_failure_time), (Reason::BackupCompleted, Some(second(20))));
+}
+
+#[test]
+fn the_condition_says_whether_further_backups_are_suspended() {
+    for (spec, suspended) in [
+        (SPEC.to_owned(), ""),
+        (SPEC.replace("schedule", "suspend: true, schedule"), ". Further ones are suspended (backup.suspend)"),
+        (SPEC.replace("replicas: 1", "replicas: 0"), ". Further ones are suspended, because replicas is 0"),
+    ] {
+        let jobs = vec![ended("one", "Complete", 10, Some(RESULT))];
+        let (_, condition, _) = after(&engine(&spec), jobs, None);
+        assert_eq!(condition.message, format!("ragengine-1.tar is complete{suspended}"));
+        let (_, condition, _) = after(&engine(&spec), Vec::new(), None);
+        assert_eq!(condition.message, format!("no backup has ended yet{suspended}"));
+    }
 }
 
 /// With the whole controller: the CronJob is made, follows its Secret, and its Jobs reach the status.

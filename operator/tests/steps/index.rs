@@ -4,6 +4,7 @@ mod cases;
 mod deleted;
 mod desired;
 mod fixture;
+mod look_again;
 mod objects;
 mod paused;
 mod real_server;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ragengine_operator::rag_engine::build::{Desired, build};
+use ragengine_operator::rag_engine::build::{Desired, build, secret};
 use serde_json::{Map, Value, json};
 
 use crate::fixture::{all_there, built, claim, defaults, engine, fixture, fixtures, valid};
@@ -124,6 +124,15 @@ fn the_node_selectors_of_spec_and_template_are_merged() {
     let pod = built(&fixture("pod_template")).deployment.unwrap().spec.unwrap().template.spec.unwrap();
     let labels = pod.node_selector.unwrap();
     assert_eq!((labels["disk"].as_str(), labels["zone"].as_str()), ("ssd", "a"));
+}
+
+#[test]
+fn the_secret_of_the_write_token_has_the_generated_token() {
+    let token = built(&engine("{}")).write_token.unwrap();
+    let sent = json!(secret(token.clone(), "generated".to_owned()));
+    assert_eq!(sent["metadata"], json!(token.metadata));
+    assert_eq!((&sent["type"], &sent["data"]), (&json!("Opaque"), &json!({"token": "Z2VuZXJhdGVk"})));
+    assert!(built(&engine("{auth: {writes: open}}")).write_token.is_none());
 }
 
 #[test]

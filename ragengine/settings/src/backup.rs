@@ -90,4 +90,12 @@ mod tests {
             assert!(task.place.check().is_err(), "{place}");
         }
     }
+
+    #[test]
+    fn a_bucket_with_backups_is_read_as_a_bucket_with_documents() {
+        let text =
+            "{bucket: b, prefix: p, endpoint: 'http://s3', region: r, credentials: /keys, credentialHosts: [s3]}";
+        let bucket: BackupBucket = serde_saphyr::from_str(text).unwrap();
+        assert_eq!(S3::from(&bucket), serde_saphyr::from_str(text).unwrap());
+    }
 }

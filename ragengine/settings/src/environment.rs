@@ -306,6 +306,18 @@ mod tests {
     }
 
     #[test]
+    fn a_boolean_is_true_or_false_in_any_case() {
+        for (value, enabled) in [("true", true), ("TRUE", true), ("false", false), ("False", false)] {
+            let (cache, reformulate) = ("ENABLE_RESPONSE_CACHE", "ENABLE_QUERY_REFORMULATION");
+            assert_eq!(overridden(cache, value).unwrap().cache.enabled, enabled, "{value}");
+            assert_eq!(overridden(reformulate, value).unwrap().endpoints.chat.reformulate, enabled, "{value}");
+            let endpoints = overridden("ENABLE_LLM_RERANKING", value).unwrap().endpoints;
+            let reranking = if enabled { Reranking::Conditional } else { Reranking::Never };
+            assert_eq!((endpoints.query.rerank, endpoints.chat.rerank), (reranking, reranking), "{value}");
+        }
+    }
+
+    #[test]
     fn the_embedding_model_overrides_the_source_in_use() {
         let mut settings = crate::from_yaml("embedding: {remote: {url: 'http://a/v1', model: old}}").unwrap();
         settings.override_from(|name| (name == "EMBEDDING_MODEL").then(|| "new".to_owned())).unwrap();

@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn an_empty_file_gives_the_defaults() {
-        for yaml in ["", "\n", "# only a comment\n", "---\n"] {
+        for yaml in ["", "\n", "# only a comment\n", "---\n", "# a comment\n\n---\n"] {
             assert_eq!(from_yaml(yaml).unwrap(), Settings::default());
         }
     }
@@ -65,6 +65,7 @@ mod tests {
         assert_eq!(settings.inference_service.api_key, Some(SecretReference::Env("LLM_KEY".into())));
         let EmbeddingSource::Remote(remote) = settings.embedding.source() else { panic!("not remote") };
         assert_eq!((remote.dimensions, remote.batch_size), (Some(3072), 64));
+        assert_eq!((remote.max_tokens, remote.timeout_seconds), (8191, 60));
         assert_eq!(remote.api_key, Some(SecretReference::File("/run/key".into())));
     }
 
@@ -89,6 +90,16 @@ mod tests {
         }
         let message = from_yaml("auth: {writeToken: hunter2}\n").unwrap_err().to_string();
         assert!(message.contains("{env: NAME}") && message.contains("{file: PATH}"), "{message}");
+    }
+
+    #[test]
+    fn a_secret_that_looks_like_a_number_is_not_quoted() {
+        let secrets = ["12345678", "-12345678", "1234.5678", "20000000000000000000", "300000000000000000000000000000"];
+        for secret in secrets {
+            let message = from_yaml(&format!("auth: {{writeToken: {secret}}}")).unwrap_err().to_string();
+            assert!(message.contains("{env: NAME}"), "{message}");
+            assert!(!message.contains(secret.trim_start_matches('-')), "{message}");
+        }
     }
 
     #[test]

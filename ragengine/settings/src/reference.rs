@@ -107,7 +107,7 @@ fn kind_of(target: &Value) -> String {
         return choices.join(", ");
     }
     match (&target["type"], target["format"].as_str()) {
-        (Value::Null, _) if target["anyOf"].is_array() => {
+        (Value::Null, _) => {
             let kind = |choice: &Value| choice["const"].as_str().or(choice["type"].as_str()).map(str::to_owned);
             let kinds: Vec<String> = target["anyOf"].as_array().into_iter().flatten().filter_map(kind).collect();
             kinds.join(", ")
@@ -142,7 +142,16 @@ mod tests {
         collect(&schema, &schema, "", &mut rows);
         assert!(rows.len() > 35, "{} rows", rows.len());
         for row in &rows {
-            assert!(row.meaning.len() > 10 && row.kind != "any", "{}: {} ({})", row.path, row.meaning, row.kind);
+            let has_kind = !row.kind.is_empty() && row.kind != "any";
+            assert!(row.meaning.len() > 10 && has_kind, "{}: {} ({})", row.path, row.meaning, row.kind);
+        }
+    }
+
+    #[test]
+    fn types_have_their_names_in_the_schema() {
+        let schema = schemars::schema_for!(Settings).to_value();
+        for name in ["Limits", "VectorIndexKind", "OverlapThreshold"] {
+            assert!(schema["$defs"][name].is_object(), "{name}");
         }
     }
 
@@ -157,6 +166,12 @@ mod tests {
             "| `inferenceService.apiKey` | secret | not set |",
             "| `auth.writeToken` | secret | not set |",
             "| `log.format` | auto, json, text | `auto` |",
+            "| `interactions.overlapThreshold` | number, adaptive | `0.1` |",
+            "| `chunking.maxTokens` | integer | not set |",
+            "| `embedding.remote.queryPrefix` | string | empty |",
+            "| `limits.maxIndexes` | integer | `1000` |",
+            "| `extractive` | boolean | `true` |",
+            "| `REDIS_HOST` | `redis.url`, with REDIS_PORT or 6379 |",
             "| `LLM_URL` | `inferenceService.url` |",
         ] {
             assert!(reference.contains(row), "{row} is not in\n{reference}");

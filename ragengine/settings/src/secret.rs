@@ -75,3 +75,14 @@ impl<'de> Visitor<'de> for Place {
         Err(self.refuse())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SecretReference;
+
+    #[test]
+    fn a_missing_location_is_refused_with_what_is_expected() {
+        let message = serde_json::from_str::<SecretReference>("null").unwrap_err().to_string();
+        assert!(message.contains("{file: PATH}") && message.contains("{env: NAME}"), "{message}");
+    }
+}

@@ -78,3 +78,15 @@ impl fmt::Display for TextLanguage {
         write!(formatter, "{}", format!("{self:?}").to_lowercase())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_is_displayed_as_it_is_written_in_the_settings() {
+        for language in TextLanguage::ALL {
+            assert_eq!(serde_json::to_value(language).unwrap(), language.to_string());
+        }
+    }
+}

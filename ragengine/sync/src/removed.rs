@@ -1,15 +1,15 @@
 //! Deletes sources that were removed from the task. This happens after the synchronisation of the others, and
 //! suspicious deletions are held back.
 
-use std::collections::HashSet;
+mod decision;
 
-use ragengine_client::wire::{PutSourceSync, SourceDescription, SourceDocument, SourceOwner, SyncPhase};
+use decision::{KeptReason, held_back, loses_most, removed_sources};
+use ragengine_client::wire::{PutSourceSync, SourceDescription, SourceOwner};
 use ragengine_settings::sync::SyncTask;
 use tracing::{info, warn};
 
-use crate::confirmation::confirmation;
 use crate::error::SyncError;
-use crate::identity::{SourceName, belongs_to, own_name};
+use crate::identity::SourceName;
 use crate::server::Server;
 
 /// The result for the documents of removed sources.
@@ -21,28 +21,6 @@ pub struct Removed {
     pub held_back: u64,
     /// The value that confirms their deletion, for each source.
     pub confirmations: Vec<String>,
-}
-
-/// Why the deletion of a removed source is held back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum KeptReason {
-    /// Another source had errors. It may be the same source with a new name.
-    Waits,
-    /// More than half of the documents of all sources would be deleted.
-    Guarded,
-}
-
-impl KeptReason {
-    fn message(self) -> &'static str {
-        match self {
-            Self::Waits => {
-                "the source was removed: its documents are deleted once every other source was read without an error"
-            }
-            Self::Guarded => {
-                "the source was removed, and its deletion would delete more than half of the documents of all sources"
-            }
-        }
-    }
 }
 
 /// Deletes the documents of removed sources. The deletion is held back until every other source was read, because one
@@ -72,27 +50,13 @@ pub async fn remove(
         (false, true) => guard(task, server, &others).await?,
     };
     for source in &others {
-        let revision = source.sync.as_ref().and_then(|sync| sync.revision.clone());
-        let value = confirmation(
-            own_name(&source.name, &task.owner),
-            &format!("removed {}", revision.as_deref().unwrap_or_default()),
-        );
-        match kept {
-            Some(kept) if !task.confirmations.contains(&value) => {
-                let record = PutSourceSync {
-                    // The record of a removed source must show the current owner and its deletion policy.
-                    owner: owner.cloned(),
-                    revision,
-                    held_back: source.documents,
-                    confirmation: Some(value.clone()),
-                    message: Some(kept.message().to_owned()),
-                    ..PutSourceSync::new(&task.sync_id, SyncPhase::Complete)
-                };
+        match kept.and_then(|kept| held_back(task, owner, source, kept)) {
+            Some(record) => {
                 hold_back(task, server, source, &record).await?;
-                removed.held_back += source.documents;
-                removed.confirmations.push(value);
+                removed.held_back += record.held_back;
+                removed.confirmations.extend(record.confirmation);
             }
-            _ => removed.deleted += delete(task, server, source).await?,
+            None => removed.deleted += delete(task, server, source).await?,
         }
     }
     if task.sources.is_empty() {
@@ -114,20 +78,7 @@ async fn others(
     owner: Option<&SourceOwner>,
     server: &Server,
 ) -> Result<Vec<SourceDescription>, SyncError> {
-    let is_named = |on_server: &str| {
-        task.sources.iter().any(|source| SourceName::new(&task.owner, &source.name).on_server() == on_server)
-    };
-    let sources = server.sources().await?.into_iter();
-    let gone = owner.filter(|_| task.sources.is_empty());
-    let others = sources.filter(|source| belongs_to(&source.name, &task.owner) && !is_named(&source.name));
-    Ok(others.filter(|source| gone.is_none_or(|gone| goes_with(source, gone))).collect())
-}
-
-/// Whether a source belongs to this owner, and is to be deleted with it. It may now belong to a new owner with the same
-/// name, or be marked to be kept.
-fn goes_with(source: &SourceDescription, gone: &SourceOwner) -> bool {
-    let owner = source.sync.as_ref().and_then(|sync| sync.owner.as_ref());
-    owner.is_some_and(|owner| owner.uid == gone.uid && owner.scope == gone.scope && owner.when_gone.is_delete())
+    Ok(removed_sources(task, owner, server.sources().await?))
 }
 
 async fn guard(
@@ -144,14 +95,6 @@ async fn guard(
         removed.extend(server.documents(&source.name).await?);
     }
     Ok(loses_most(&kept, &removed).then_some(KeptReason::Guarded))
-}
-
-/// Whether more than half of all documents would be lost. A document whose content is also in another source is not
-/// lost.
-fn loses_most(kept: &[SourceDocument], removed: &[SourceDocument]) -> bool {
-    let contents: HashSet<&str> = kept.iter().map(|document| document.content_hash.as_str()).collect();
-    let lost = removed.iter().filter(|document| !contents.contains(document.content_hash.as_str())).count();
-    lost * 2 > kept.len() + removed.len()
 }
 
 /// Records what is held back, and why, on the server.
@@ -176,32 +119,4 @@ async fn delete(task: &SyncTask, server: &Server, source: &SourceDescription) ->
     let documents = server.delete_source(&source.name).await?.documents;
     info!(index = task.index, source = source.name, documents, "removed source deleted");
     Ok(documents)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn documents(contents: &[&str]) -> Vec<SourceDocument> {
-        let document = |content: &&str| SourceDocument {
-            doc_id: format!("o.s/{content}"),
-            content_hash: (*content).to_owned(),
-            revision: None,
-        };
-        contents.iter().map(document).collect()
-    }
-
-    #[test]
-    fn a_removed_source_is_deleted_when_most_documents_are_kept() {
-        for (what, kept, removed, expected) in [
-            ("it was renamed", vec!["a", "b", "c"], vec!["a", "b", "c"], false),
-            ("another has taken its place", vec!["x", "y", "z"], vec!["a", "b", "c"], false),
-            ("a small one of two", vec!["a", "b", "c"], vec!["d"], false),
-            ("the large one of two", vec!["d"], vec!["a", "b", "c"], true),
-            ("what has taken its place is empty", vec![], vec!["a"], true),
-            ("it is empty itself", vec![], vec![], false),
-        ] {
-            assert_eq!(loses_most(&documents(&kept), &documents(&removed)), expected, "{what}");
-        }
-    }
 }

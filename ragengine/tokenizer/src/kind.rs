@@ -27,5 +27,5 @@ impl Kind {
 /// The first eight bytes of a SHA-256 of the method and the data that determines its counts.
 pub(crate) fn id_of(kind: Kind, content: &[u8]) -> u64 {
     let digest = Sha256::new().chain_update(kind.label()).chain_update([0]).chain_update(content).finalize();
-    digest.iter().take(8).fold(0, |id, byte| (id << 8) | u64::from(*byte))
+    digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }

@@ -39,7 +39,6 @@ impl ChatTemplate {
         environment.set_fuel(Some(MAX_INSTRUCTIONS));
         environment.set_recursion_limit(MAX_DEPTH);
         environment.set_unknown_method_callback(unknown_method_callback);
-        environment.set_formatter(functions::format_as_python);
         environment.add_filter("tojson", functions::to_json);
         environment.add_function("raise_exception", functions::raise_exception);
         environment.add_function("strftime_now", functions::strftime_now);
@@ -71,26 +70,16 @@ impl ChatTemplate {
 
 /// Replaces transformers' tag `generation`, which only marks text for training, with a block that is always printed.
 fn without_generation_tags(source: &str) -> String {
-    let mut plain = String::with_capacity(source.len());
-    let mut rest = source;
-    while let Some((before, tag, after)) = next_tag(rest) {
-        plain.push_str(before);
-        match tag.trim_start_matches("{%").trim_matches(|c: char| c.is_whitespace() || "+-".contains(c)) {
-            "generation" => plain.push_str(&tag.replace("generation", "if true")),
-            "endgeneration" => plain.push_str(&tag.replace("endgeneration", "endif")),
-            _ => plain.push_str(tag),
+    let plain = |part: &str| {
+        let tag = part.split_once("%}").map_or("", |(tag, _)| tag);
+        match tag.trim_matches(|c: char| c.is_whitespace() || "+-".contains(c)) {
+            "generation" => part.replacen("generation", "if true", 1),
+            "endgeneration" => part.replacen("endgeneration", "endif", 1),
+            _ => part.to_owned(),
         }
-        rest = after;
-    }
-    plain.push_str(rest);
-    plain
-}
-
-/// Splits the source into the text before the next tag, the tag without its end, and the rest.
-fn next_tag(source: &str) -> Option<(&str, &str, &str)> {
-    let (before, from_tag) = source.split_at(source.find("{%")?);
-    let (tag, after) = from_tag.split_at(from_tag.find("%}")?);
-    Some((before, tag, after))
+    };
+    let Some((before, tags)) = source.split_once("{%") else { return source.to_owned() };
+    [before.to_owned()].into_iter().chain(tags.split("{%").map(plain)).collect::<Vec<_>>().join("{%")
 }
 
 #[cfg(test)]

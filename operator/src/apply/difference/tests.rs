@@ -90,6 +90,21 @@ fn desired_fields_must_be_in_the_live_object() {
             true,
         ),
         (
+            json!({"resourceFieldRef": {"resource": "a"}}),
+            json!({"resourceFieldRef": {"resource": "a", "divisor": "0"}}),
+            true,
+        ),
+        (
+            json!({"resourceFieldRef": {"resource": "a"}}),
+            json!({"resourceFieldRef": {"resource": "a", "divisor": "1"}}),
+            false,
+        ),
+        (
+            json!({"secretKeyRef": {"name": "1024Mi", "key": "k"}}),
+            json!({"secretKeyRef": {"name": "1Gi", "key": "k"}}),
+            false,
+        ),
+        (
             json!({"sources": [{"serviceAccountToken": {"path": "a"}}]}),
             json!({"sources": [{"serviceAccountToken": {"path": "a", "expirationSeconds": 3600}}]}),
             true,
@@ -113,6 +128,7 @@ fn desired_fields_must_be_in_the_live_object() {
         (json!({"readOnly": false}), json!({"readOnly": true}), false),
         (json!({"automountServiceAccountToken": false}), json!({}), false),
         (json!({"initialDelaySeconds": 0}), json!({}), true),
+        (json!({"initialDelaySeconds": 5}), json!({}), false),
         (json!({"replicas": 0}), json!({}), false),
     ] {
         assert_eq!(is_satisfied(&desired, &live), satisfied, "{desired} {live}");

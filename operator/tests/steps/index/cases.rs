@@ -102,7 +102,7 @@ impl Case {
     }
 
     /// Adds an existing Secret.
-    fn secret(mut self, refusal: Option<&'static str>) -> Self {
+    pub fn secret(mut self, refusal: Option<&'static str>) -> Self {
         self = self.missing(Referred::Secret, "Secret git");
         let secret = self.observed.references.last_mut().unwrap();
         (secret.version, secret.refusal) = (Some("1".to_owned()), refusal);
@@ -258,6 +258,10 @@ pub fn cases() -> Vec<(&'static str, Case)> {
             running().record(false, vec![source(SyncPhase::Running, |sync| sync.done = 3)]),
         ),
         (
+            "a running Job that has not counted its files",
+            running().record(false, vec![source(SyncPhase::Running, |sync| (sync.done, sync.total) = (0, 0))]),
+        ),
+        (
             "a running Job and an older record",
             running().record(false, vec![source(SyncPhase::Complete, |sync| sync.sync_id = "sync-0".to_owned())]),
         ),
@@ -326,6 +330,15 @@ pub fn cases() -> Vec<(&'static str, Case)> {
             .unwrap();
             case
         }),
+        ("a synchronised Index with a skipped file in its second source", {
+            let mut case = synced();
+            case.status.sources = serde_json::from_value(json!([
+                {"name": "faq", "errorCount": 0},
+                {"name": "notes", "errorCount": 1, "errors": [{"path": "a.pdf", "message": "it is no PDF"}]},
+            ]))
+            .unwrap();
+            case
+        }),
         ("a recent failure", failed()),
         ("a failure whose back-off is over", {
             let mut case = failed();
@@ -376,6 +389,11 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         ),
         ("an engine that starts", synced().engine_is("False", "Starting", "data-1")),
         ("an engine without a report", new().engine(|engine| engine.status = None)),
+        ("an engine that is stopped", synced().engine_is("True", "Stopped", "data-1")),
+        (
+            "an engine without a data directory yet",
+            new().engine(|engine| engine.status.as_mut().unwrap().data_id = None),
+        ),
         ("an engine without its language model", synced().engine_is("False", "InferenceServiceFailed", "data-1")),
         ("an engine without its database", synced().engine_is("False", "PostgresFailed", "data-1")),
         ("an engine without Redis", synced().engine_is("False", "RedisFailed", "data-1")),
@@ -446,6 +464,11 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         ("the limit is reached, and the Index is paused", {
             let mut case = new().paused();
             case.observed.is_crowded = true;
+            case
+        }),
+        ("the NetworkPolicy of its Jobs does not exist", {
+            let mut case = new();
+            case.observed.is_unbounded = true;
             case
         }),
         ("documents of a deleted Index of the same name remain", {

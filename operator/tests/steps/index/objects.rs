@@ -45,19 +45,27 @@ fn built(index: &Index, engine: &str) -> Desired {
 }
 
 fn built_with(index: &Index, engine: &str, defaults: &Defaults) -> Desired {
+    built_from(index, engine, vec![reference(Referred::Secret, "git", &["git.example.com"])], defaults)
+}
+
+/// An object that exists, with the hosts of its annotation.
+fn reference(kind: Referred, name: &str, hosts: &[&str]) -> ObservedReference {
+    ObservedReference {
+        what: format!("{kind:?} {name}"),
+        kind,
+        version: Some("1".to_owned()),
+        name: name.to_owned(),
+        refusal: None,
+        hosts: Some(hosts.iter().map(ToString::to_string).collect()),
+        is_watched: true,
+    }
+}
+
+fn built_from(index: &Index, engine: &str, references: Vec<ObservedReference>, defaults: &Defaults) -> Desired {
     let validated = validate(index, &any_address(), nine()).unwrap();
     let engine = cached_engine(engine);
-    let reference = ObservedReference {
-        what: "Secret git".to_owned(),
-        kind: Referred::Secret,
-        version: Some("1".to_owned()),
-        name: "git".to_owned(),
-        refusal: None,
-        hosts: Some(vec!["git.example.com".to_owned()]),
-        is_watched: true,
-    };
     let observed = Observed {
-        references: vec![reference],
+        references,
         scope: "uid-of-the-claim".to_owned(),
         api_server: vec!["10.0.0.7".parse().unwrap(), "fd00::7".parse().unwrap()],
         ..Observed::default()
@@ -169,6 +177,18 @@ fn every_path_of_the_task_is_mounted() {
             Origin::Inline(_) => continue,
         };
         assert!(is_mounted(&path), "{}: {}", source.name, path.display());
+    }
+}
+
+#[test]
+fn a_secret_is_sent_only_to_its_own_hosts() {
+    let index = index("sources: [{name: a, git: {url: 'https://git.example.com/a', accessSecret: git}}]");
+    let others = [reference(Referred::ConfigMap, "git", &["a"]), reference(Referred::Secret, "site", &["b"])];
+    for (hosts, sent) in [(&["git.example.com"][..], &["git.example.com"][..]), (&[], &["nowhere.invalid"])] {
+        let references = others.iter().cloned().chain([reference(Referred::Secret, "git", hosts)]).collect();
+        let task = task(&built_from(&index, "{}", references, &defaults()));
+        let Origin::Git(git) = &task.sources[0].origin else { panic!("git") };
+        assert_eq!(git.credential_hosts, sent);
     }
 }
 

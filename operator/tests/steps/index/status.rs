@@ -2,6 +2,7 @@
 
 use ragengine_client::wire::{FileError, SourceDescription, SyncPhase};
 use ragengine_operator::index::plan::Step;
+use ragengine_operator::watches::Referred;
 use ragengine_operator_api::{CONFIRM_DELETE_ANNOTATION, ConditionStatus, ConditionType, Reason, SyncResult};
 use serde_json::json;
 
@@ -132,6 +133,38 @@ fn consecutive_failures_are_counted_per_desired_revision() {
         }
         case.status = last;
         assert_eq!(case.reconciled().1.attempts, attempts, "{before} {is_same}");
+    }
+}
+
+#[test]
+fn a_secret_needs_its_hosts_only_where_they_are_required() {
+    let hosts = |hosts: &[&str]| Some(hosts.iter().map(ToString::to_string).collect::<Vec<_>>());
+    for (are_required, kind, is_watched, hosts, is_refused) in [
+        (true, Referred::Secret, true, None, true),
+        (false, Referred::Secret, true, None, false),
+        (true, Referred::ConfigMap, true, None, false),
+        (true, Referred::Secret, false, None, false),
+        (true, Referred::Secret, true, hosts(&["git.example.com"]), false),
+        (true, Referred::Secret, true, hosts(&[]), false),
+    ] {
+        let mut case = Case::new("{}").secret(None);
+        case.observed.hosts_are_required = are_required;
+        let reference = &mut case.observed.references[0];
+        (reference.kind, reference.is_watched, reference.hosts) = (kind, is_watched, hosts);
+        let text = format!("{are_required} {reference:?}");
+        let expected = if is_refused { "Wait" } else { "Start" };
+        assert_eq!(in_short(&case.reconciled().0.step), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_observed_generation_is_that_of_the_specification_unless_the_index_is_paused() {
+    for (name, observed) in [("a synchronised Index", 7), ("paused and synchronised", 1)] {
+        let mut case = case(name);
+        case.index.metadata.generation = Some(7);
+        let status = case.reconciled().1;
+        assert_eq!(status.observed_generation, Some(observed), "{name}");
+        assert!(status.conditions.iter().all(|found| found.observed_generation == Some(observed)), "{name}");
     }
 }
 

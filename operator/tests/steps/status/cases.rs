@@ -246,7 +246,14 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         })),
         ("the pod is forbidden", with_deployment(json!({
             "observedGeneration": 3,
-            "conditions": [{"type": "ReplicaFailure", "status": "True", "message": "violates PodSecurity"}],
+            "conditions": [
+                {"type": "Progressing", "status": "True", "message": "ReplicaSet docs-1 is progressing"},
+                {"type": "ReplicaFailure", "status": "True", "message": "violates PodSecurity"},
+            ],
+        }))),
+        ("the pod is not forbidden any more", with_deployment(json!({
+            "observedGeneration": 3, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1,
+            "conditions": [{"type": "ReplicaFailure", "status": "False", "message": "violates PodSecurity"}],
         }))),
         ("a missing Secret", with(|case| {
             case.observed.references = vec![missing(ReferenceKind::Secret, "llm")];
@@ -270,8 +277,12 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.engine = engine("{storage: {persistentVolume: {size: 1Gi}}}");
             let metadata = json!({"name": "docs-data", "uid": "uid-of-claim"});
             case.observed.claim = Some(object(json!({"metadata": metadata, "status": {"phase": "Pending"}})));
-            case.observed.warnings =
-                vec![warning("uid-of-claim", "ProvisioningFailed", "no storage class is the default")];
+            case.observed.warnings = vec![
+                warning("uid-of-claim", "ProvisioningFailed", "no storage class is the default"),
+                // Ignored: an event of another object, and one of another kind.
+                warning("uid-of-another", "ProvisioningFailed", "not this one"),
+                warning("uid-of-claim", "Resizing", "it grows"),
+            ];
         })),
         ("a claim that lost its volume", with(|case| {
             case.engine = engine("{storage: {persistentVolume: {size: 1Gi}}}");
@@ -319,6 +330,7 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("the server exited and is ready again", with(|case| {
             case.observed.pods = vec![pod("docs-1", container(&json!(true), 1, &running(), &crash))];
         })),
+        ("the server ended without an error", with_container(2, &back_off, &terminated(0, "Completed", "bye\n"))),
         ("the server exited without a message", with_container(2, &back_off, &terminated(137, "Error", ""))),
         ("the server's last line is JSON", {
             let log = "{\"level\":\"ERROR\",\"message\":\"the port is taken\",\"error\":\"address in use\"}\n";

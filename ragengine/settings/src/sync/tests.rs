@@ -22,6 +22,39 @@ fn a_range_contains_the_addresses_with_its_prefix() {
 }
 
 #[test]
+fn a_range_covers_the_ranges_inside_it() {
+    let cases = [
+        ("10.0.0.0/8", "10.0.0.0/8", true),
+        ("10.0.0.0/8", "10.1.0.0/16", true),
+        ("10.0.0.0/8", "10.1.2.3", true),
+        ("10.1.0.0/16", "10.0.0.0/8", false),
+        ("10.1.0.0/16", "10.1.0.0/8", false),
+        ("10.0.0.0/8", "11.1.0.0/16", false),
+        ("10.0.0.0/8", "fd00::/8", false),
+    ];
+    for (outer, inner, expected) in cases {
+        assert_eq!(range(outer).covers(&range(inner)), expected, "{inner} in {outer}");
+    }
+}
+
+#[test]
+fn a_range_is_written_with_its_prefix() {
+    for (text, written) in [("10.0.0.0/8", "10.0.0.0/8"), ("192.0.2.7", "192.0.2.7/32"), ("fd00::1", "fd00::1/128")] {
+        assert_eq!(range(text).to_string(), written);
+    }
+    assert_eq!((range("10.0.0.0/32"), range("fd00::/128")), (range("10.0.0.0"), range("fd00::")));
+}
+
+#[test]
+fn options_of_the_server_are_not_written() {
+    let text = "{server: http://a, index: a, owner: a, syncId: a, sources: []}";
+    let mut task: SyncTask = serde_saphyr::from_str(text).unwrap();
+    assert!(!serde_saphyr::to_string(&task).unwrap().contains("settings"));
+    task.settings.max_tokens = Some(256);
+    assert!(serde_saphyr::to_string(&task).unwrap().contains("settings"));
+}
+
+#[test]
 fn a_text_that_is_not_a_range_is_refused() {
     for text in ["", "10.0.0.0/33", "10.0.0/8", "fd00::/129", "10.0.0.0/", "a/8"] {
         assert!(text.parse::<AddressRange>().is_err(), "{text}");

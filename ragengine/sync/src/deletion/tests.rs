@@ -82,6 +82,7 @@ fn more_than_half_is_held_back_until_it_is_confirmed() {
         ("all moved", indexed(2), current(&[], &[("a/0", &revision(0)), ("a/1", &revision(1))]), delete(&["0", "1"])),
         ("all are others", indexed(2), current(&[], &[("a", "x"), ("b", "y")]), held_back(2)),
         ("one changed", indexed(2), current(&["1"], &[("0", "x")]), delete(&[])),
+        ("two changed, one missing", indexed(3), current(&[], &[("0", "x"), ("1", "y")]), delete(&["2"])),
     ];
     for (what, indexed, current, expected) in cases {
         assert_eq!(plan_deletions(&indexed, &current, &fingerprint(), DeletionMode::Guarded), expected, "{what}");
@@ -165,6 +166,20 @@ fn an_error_of_the_listing_keeps_the_documents_it_is_about() {
 }
 
 #[test]
+fn a_file_that_could_not_be_listed_is_not_lost() {
+    for (path, extent) in [("0", Extent::Itself), ("0/", Extent::Below)] {
+        let mut current = current(&["1"], &[]);
+        current.not_listed(&FileError { path: path.to_owned(), message: String::new(), extent });
+        // One of three files is missing.
+        assert_eq!(
+            plan_deletions(&indexed(3), &current, &fingerprint(), DeletionMode::Guarded),
+            delete(&["2"]),
+            "{path}"
+        );
+    }
+}
+
+#[test]
 fn an_object_with_an_invalid_key_does_not_count_as_a_file() {
     let mut current = CurrentFiles::default();
     current.not_listed(&FileError { path: "0/".to_owned(), message: String::new(), extent: Extent::Below });
@@ -213,4 +228,21 @@ fn a_document_that_no_file_can_have_is_deleted() {
     let indexed = IndexedFiles::of(&SourceName::new("o", "s"), vec![unrelated]);
     let plan = plan_deletions(&indexed, &CurrentFiles::default(), &fingerprint(), DeletionMode::Guarded);
     assert_eq!(plan.deleted, ["put in by hand"]);
+}
+
+#[test]
+fn a_source_that_looks_broken_keeps_all_documents() {
+    let source = SourceName::new("o", "s");
+    let document =
+        |doc_id: &str| SourceDocument { doc_id: doc_id.to_owned(), content_hash: String::new(), revision: None };
+    let indexed = IndexedFiles::of(&source, ["o.s/0", "put in by hand", "by hand too"].map(document).to_vec());
+    let plan = plan_deletions(&indexed, &CurrentFiles::default(), &fingerprint(), DeletionMode::Guarded);
+    assert_eq!(plan, held_back(3));
+}
+
+#[test]
+fn an_id_is_recorded_once() {
+    let mut current = CurrentFiles::default();
+    assert!(current.document("o.s/0".to_owned()));
+    assert!(!current.document("o.s/0".to_owned()));
 }

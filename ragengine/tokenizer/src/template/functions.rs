@@ -1,9 +1,9 @@
-//! Functions that transformers adds to Jinja, and Python's formatting of values.
+//! Functions that transformers adds to Jinja.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use minijinja::value::{Kwargs, Value, ValueKind};
-use minijinja::{Error, ErrorKind, Output, State, escape_formatter};
+use minijinja::value::{Kwargs, Value};
+use minijinja::{Error, ErrorKind};
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
@@ -18,15 +18,6 @@ pub(super) fn raise_exception(message: String) -> Result<Value, Error> {
 pub(super) fn strftime_now(format: &str) -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     strftime(seconds, format)
-}
-
-/// Prints values as Python does: `None`, `True` and `False`.
-pub(super) fn format_as_python(output: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
-    match value.kind() {
-        ValueKind::None => output.write_str("None").map_err(Error::from),
-        ValueKind::Bool => output.write_str(if value.is_true() { "True" } else { "False" }).map_err(Error::from),
-        _ => escape_formatter(output, state, value),
-    }
 }
 
 /// `tojson`, which transformers replaces with Python's `json.dumps(…, ensure_ascii=False)`.

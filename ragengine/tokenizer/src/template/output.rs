@@ -53,3 +53,43 @@ fn bytes_of(value: &Value) -> usize {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_has_about_the_length_of_its_json() {
+        let long = "x".repeat(1000);
+        for value in [
+            json!(null),
+            json!(false),
+            json!(1.5),
+            json!(""),
+            json!("x"),
+            json!([]),
+            json!([1, "x"]),
+            json!({"": ""}),
+            json!({"role": "user", "content": [{"type": "text", "text": "Hi"}]}),
+            json!({"": long}),
+            json!({"n": [long]}),
+        ] {
+            let (counted, written) = (bytes_of(&value), value.to_string().len());
+            assert!((written..=written * 2 + 8).contains(&counted), "{value:.40}: {counted} and {written}");
+        }
+    }
+
+    #[test]
+    fn a_template_writes_at_most_four_times_the_messages_and_a_megabyte() {
+        let messages = [json!("x".repeat(998)), json!("y".repeat(1998))];
+        let mut output = BoundedOutput::for_messages(&messages);
+        let text = "z".repeat(3000 * 4 + (1 << 20));
+        output.write_all(&text.as_bytes()[..1000]).unwrap();
+        assert!(output.write(&text.as_bytes()[999..]).is_err());
+        assert_eq!(output.write(&text.as_bytes()[1000..]).unwrap(), text.len() - 1000);
+        assert!(output.write(b"z").is_err());
+        assert_eq!(output.into_text(), text);
+    }
+}

@@ -22,7 +22,7 @@ const WEEKDAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday
 
 /// Formats the time `seconds` after 1970. An unknown directive stays unchanged.
 pub(super) fn strftime(seconds: u64, format: &str) -> String {
-    let mut written = String::with_capacity(format.len() * 2);
+    let mut written = String::new();
     let mut rest = format;
     while let Some((before, directive)) = rest.split_once('%') {
         written.push_str(before);
@@ -109,6 +109,12 @@ mod tests {
             (951_868_799, "%F %T", "2000-02-29 23:59:59"),
             (1_767_225_599, "%d/%m/%y %H:%M:%S", "31/12/25 23:59:59"),
             (1_719_964_800, "%-d %B %Y, %I:%M %p", "3 July 2024, 12:00 AM"),
+            (1_719_964_800, "%e %j", " 3 %j"),
+            (1_720_828_800, "%e %-y %Z", "13 24 UTC"),
+            (1_719_968_523, "%T %M %I %p %-I %-S", "01:02:03 02 01 AM 1 3"),
+            (1_720_007_999, "%H %I %p", "11 11 AM"),
+            (1_720_008_000, "%H %I %p", "12 12 PM"),
+            (1_720_011_600, "%H %I %p", "13 01 PM"),
             (1_719_964_800, "100%% of %q", "100% of %q"),
             (1_719_964_800, "%", "%"),
             (4_107_542_400, "%Y-%m-%d %A", "2100-03-01 Monday"),
@@ -116,5 +122,26 @@ mod tests {
         ] {
             assert_eq!(strftime(seconds, format), written, "{format}");
         }
+    }
+
+    #[test]
+    fn every_day_is_the_day_after_the_one_before() {
+        let (mut year, mut month, mut day) = (1970, 1, 1);
+        for days in 0..160_000 {
+            let date = Date::of(days);
+            assert_eq!((date.year, date.month, date.day), (year, month, day));
+            let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+            let last = match month {
+                2 => 28 + u64::from(is_leap),
+                4 | 6 | 9 | 11 => 30,
+                _ => 31,
+            };
+            (year, month, day) = match (month, day) {
+                (12, 31) => (year + 1, 1, 1),
+                (_, day) if day == last => (year, month + 1, 1),
+                _ => (year, month, day + 1),
+            };
+        }
+        assert_eq!(year, 2408);
     }
 }

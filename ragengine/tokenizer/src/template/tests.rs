@@ -298,6 +298,7 @@ fn expressions_behave_as_in_python() {
              {{ add_generation_prompt }}",
             "xyTrue",
         ),
+        ("{%+ generation %}x{% endgeneration +%}{{ 'generation' }}{% set generation = 1 %}", "xgeneration"),
         ("{{ strftime_now('%Y')|int > 2000 }}{{ strftime_now is defined }}", "TrueTrue"),
     ] {
         assert_eq!(render(template, messages.clone()).unwrap(), written, "{template}");

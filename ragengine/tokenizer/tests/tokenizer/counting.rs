@@ -155,6 +155,18 @@ fn tokenizers_that_count_differently_have_different_ids() {
 }
 
 #[test]
+fn only_openais_tokens_add_up() {
+    assert!(Tokenizer::openai("gpt-4").unwrap().adds_up());
+    assert!(!Tokenizer::estimate().adds_up() && !real().adds_up());
+}
+
+#[test]
+fn a_tokenizer_is_shown_by_its_method_and_its_id() {
+    let tokenizer = Tokenizer::estimate();
+    assert_eq!(format!("{tokenizer:?}"), format!("Tokenizer {{ kind: Estimate, id: {} }}", tokenizer.id()));
+}
+
+#[test]
 fn no_openai_tokenizer_for_another_model() {
     assert!(Tokenizer::openai("meta-llama/Llama-3.1-8B-Instruct").is_none());
     assert_eq!(Tokenizer::openai("gpt-4o").unwrap().kind().label(), "tiktoken");

@@ -140,8 +140,10 @@ fn a_missing_path_and_a_binary_template_are_errors() {
 fn a_file_that_is_too_large_is_not_read() {
     let folder = folder(&[]);
     let path = folder.path().join("model.safetensors");
-    std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
-    let error = Tokenizer::from_path(&path).unwrap_err();
-    assert_eq!(error.kind(), "too_big");
-    assert!(error.to_string().contains("model.safetensors"), "{error}");
+    for (bytes, kind) in [(256 << 20, "tokenizer"), ((256 << 20) + 1, "too_big")] {
+        std::fs::File::create(&path).unwrap().set_len(bytes).unwrap();
+        let error = Tokenizer::from_path(&path).unwrap_err();
+        assert_eq!(error.kind(), kind);
+        assert!(error.to_string().contains("model.safetensors"), "{error}");
+    }
 }
