@@ -159,6 +159,7 @@ fn local_embedding(local: &LocalEmbedding) -> settings::LocalEmbedding {
         pooling,
         query_prefix,
         passage_prefix,
+        document_names,
     } = local.clone();
     let defaults = settings::LocalEmbedding::default();
     let is_in_image = model_id == MODEL_IN_IMAGE.0 && revision == defaults.revision;
@@ -174,6 +175,7 @@ fn local_embedding(local: &LocalEmbedding) -> settings::LocalEmbedding {
         }),
         query_prefix,
         passage_prefix,
+        document_names,
         ..defaults
     }
 }
@@ -189,6 +191,7 @@ fn remote_embedding(remote: &RemoteEmbedding) -> settings::RemoteEmbedding {
         timeout_seconds,
         query_prefix,
         passage_prefix,
+        document_names,
     } = remote.clone();
     settings::RemoteEmbedding {
         url,
@@ -200,6 +203,7 @@ fn remote_embedding(remote: &RemoteEmbedding) -> settings::RemoteEmbedding {
         timeout_seconds: u64::from(timeout_seconds),
         query_prefix,
         passage_prefix,
+        document_names,
     }
 }
 

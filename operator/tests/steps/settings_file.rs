@@ -88,53 +88,53 @@ fn local() -> impl Strategy<Value = LocalEmbedding> {
         name(),
         max_tokens,
         pooling,
-        prop::option::of(text()),
-        prop::option::of(text()),
+        (prop::option::of(text()), prop::option::of(text()), any::<bool>()),
     )
-        .prop_map(
-            |(model_id, revision, hub_url, model_access_secret, max_tokens, pooling, query_prefix, passage_prefix)| {
-                LocalEmbedding {
-                    model_id,
-                    revision,
-                    hub_url,
-                    model_access_secret,
-                    max_tokens,
-                    pooling,
-                    query_prefix,
-                    passage_prefix,
-                    ..LocalEmbedding::default()
-                }
-            },
-        )
+        .prop_map(|(model_id, revision, hub_url, model_access_secret, max_tokens, pooling, texts)| {
+            let (query_prefix, passage_prefix, document_names) = texts;
+            LocalEmbedding {
+                model_id,
+                revision,
+                hub_url,
+                model_access_secret,
+                max_tokens,
+                pooling,
+                query_prefix,
+                passage_prefix,
+                document_names,
+                ..LocalEmbedding::default()
+            }
+        })
 }
 
 fn remote() -> impl Strategy<Value = RemoteEmbedding> {
     let dimensions = prop::option::of(1..65_536_u32);
-    (text(), text(), name(), dimensions, 1..1_000_000_u32, 1..4096_u32, 1..3600_u32, text(), text()).prop_map(
-        |(
-            url,
-            model,
-            access_secret,
-            dimensions,
-            max_tokens,
-            batch_size,
-            timeout_seconds,
-            query_prefix,
-            passage_prefix,
-        )| {
-            RemoteEmbedding {
-                url: format!("https://{url}"),
+    (text(), text(), name(), dimensions, 1..1_000_000_u32, 1..4096_u32, 1..3600_u32, (text(), text(), any::<bool>()))
+        .prop_map(
+            |(
+                url,
                 model,
                 access_secret,
                 dimensions,
                 max_tokens,
                 batch_size,
                 timeout_seconds,
-                query_prefix,
-                passage_prefix,
-            }
-        },
-    )
+                (query_prefix, passage_prefix, document_names),
+            )| {
+                RemoteEmbedding {
+                    url: format!("https://{url}"),
+                    model,
+                    access_secret,
+                    dimensions,
+                    max_tokens,
+                    batch_size,
+                    timeout_seconds,
+                    query_prefix,
+                    passage_prefix,
+                    document_names,
+                }
+            },
+        )
 }
 
 fn embedding() -> impl Strategy<Value = Option<Embedding>> {

@@ -23,12 +23,34 @@ pub struct Embedding {
     embedder: Arc<Embedder>,
     dimensions: usize,
     metrics: EmbeddingMetrics,
+    names: Option<NamedDocuments>,
+}
+
+/// That chunks are embedded with the names of their documents.
+#[derive(Clone)]
+struct NamedDocuments {
+    /// The model's fingerprint, for vectors of such texts.
+    fingerprint: Arc<str>,
 }
 
 impl Embedding {
     /// Wraps a model with a known number of dimensions.
     pub fn new(embedder: Embedder, dimensions: usize, metrics: EmbeddingMetrics) -> Self {
-        Self { embedder: Arc::new(embedder), dimensions, metrics }
+        Self { embedder: Arc::new(embedder), dimensions, metrics, names: None }
+    }
+
+    /// The same model for chunks that are embedded with the names of their documents, or without them. Vectors of the
+    /// two cannot be mixed in one index, so their fingerprints differ.
+    #[must_use]
+    pub fn with_document_names(mut self, has_names: bool) -> Self {
+        let fingerprint = || format!("{} document_names=1", self.embedder.fingerprint()).into();
+        self.names = has_names.then(|| NamedDocuments { fingerprint: fingerprint() });
+        self
+    }
+
+    /// Whether a chunk is embedded with the name of its document.
+    pub fn has_document_names(&self) -> bool {
+        self.names.is_some()
     }
 
     /// Embeds a query.
@@ -96,7 +118,7 @@ impl Embedding {
 
     /// Vectors are comparable only if their fingerprints are equal.
     pub fn fingerprint(&self) -> &str {
-        self.embedder.fingerprint()
+        self.names.as_ref().map_or_else(|| self.embedder.fingerprint(), |names| &names.fingerprint)
     }
 
     /// The name of the model.

@@ -78,6 +78,14 @@ impl Sizes {
         let overlap_tokens = overlap_tokens.map_or(max_tokens / 10, |tokens| tokens as usize).min(max_tokens / 2);
         Self { max_tokens, overlap_tokens, max_passage_tokens }
     }
+
+    /// The sizes when so many tokens stand before each chunk. A chunk stays as long as the settings say, as far as the
+    /// model's limit allows.
+    #[must_use]
+    pub fn beside(self, tokens: usize) -> Self {
+        let taken = if tokens == 0 { 0 } else { tokens + JOINT_TOKENS };
+        Self { max_passage_tokens: self.max_passage_tokens.saturating_sub(taken).max(1), ..self }
+    }
 }
 
 /// A chunk of a document.

@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod chunking;
 mod commit;
 mod described;
+mod document_name;
 mod error;
 mod fault;
 pub mod filter;

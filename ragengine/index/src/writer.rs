@@ -80,7 +80,9 @@ impl Index {
         let counter = embedding.clone();
         let mut prepared = compute::run_write(move |caller| {
             let count_tokens = |text: &str| counter.count_tokens(text);
-            index.prepare(incoming, mode, donor.as_deref(), Cutting { sizes, count_tokens: &count_tokens, caller })
+            let has_document_names = counter.has_document_names();
+            let cutting = Cutting { sizes, has_document_names, count_tokens: &count_tokens, caller };
+            index.prepare(incoming, mode, donor.as_deref(), cutting)
         })
         .await?;
         let vectors = embedding.embed_passages(prepared.texts_to_embed()).await?;

@@ -63,15 +63,16 @@ pub async fn load(
     metrics: EmbeddingMetrics,
     progress: &mut (dyn FnMut(Loading) + Send),
 ) -> Result<Embedding, LoadError> {
-    match source {
-        EmbeddingSource::Local(local) => load_local(local, models_directory, metrics, progress).await,
+    let embedding = match source {
+        EmbeddingSource::Local(local) => load_local(local, models_directory, metrics, progress).await?,
         EmbeddingSource::Remote(remote) => {
             progress(Loading::Tries(format!("requesting a first vector from {}", remote.model)));
             let endpoint = Endpoint::new(endpoint_options(remote)?)?;
             let dimensions = endpoint.probe().await?;
-            Ok(Embedding::new(Embedder::Remote(endpoint), dimensions, metrics))
+            Embedding::new(Embedder::Remote(endpoint), dimensions, metrics)
         }
-    }
+    };
+    Ok(embedding.with_document_names(source.has_document_names()))
 }
 
 /// Checks that the secret of a source can be read.

@@ -37,9 +37,10 @@ pub fn explained(evidence: Evidence) -> ExplainedEvidence {
     ExplainedEvidence {
         probability: evidence.probability(),
         nearest_distance: evidence.nearest_distance,
+        tenth_distance: evidence.tenth_distance,
         background_mean: evidence.background_mean,
         background_deviation: evidence.background_deviation,
-        best_bm25_share: evidence.best_bm25_share,
+        bm25_lead_share: evidence.bm25_lead_share,
         covered_share: evidence.covered_share,
         unknown_share: evidence.unknown_share,
         agreement: evidence.agreement,

@@ -20,6 +20,7 @@ mod command_line;
 mod connections;
 mod context_format;
 mod crash;
+mod document_names;
 mod documents;
 mod durability;
 mod embeddings;

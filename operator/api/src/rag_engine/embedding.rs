@@ -77,6 +77,10 @@ pub struct LocalEmbedding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub passage_prefix: Option<String>,
+    /// Whether each chunk is embedded with the name of its document: `title` of its metadata, else `path`. Questions
+    /// that name their subject find more. A change embeds all indexes again. Default: false.
+    #[serde(default)]
+    pub document_names: bool,
 }
 
 impl Default for LocalEmbedding {
@@ -92,6 +96,7 @@ impl Default for LocalEmbedding {
             pooling: None,
             query_prefix: None,
             passage_prefix: None,
+            document_names: false,
         }
     }
 }
@@ -146,6 +151,10 @@ pub struct RemoteEmbedding {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     pub passage_prefix: String,
+    /// Whether each chunk is embedded with the name of its document: `title` of its metadata, else `path`. Questions
+    /// that name their subject find more. A change embeds all indexes again. Default: false.
+    #[serde(default)]
+    pub document_names: bool,
 }
 
 fn default_model() -> String {

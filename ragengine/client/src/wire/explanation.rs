@@ -58,12 +58,15 @@ pub struct ExplainedEvidence {
     pub probability: f32,
     /// The squared L2 distance of the nearest chunk.
     pub nearest_distance: f32,
+    /// The distance of the tenth nearest chunk.
+    pub tenth_distance: f32,
     /// The mean distance of random pairs of chunks of the index.
     pub background_mean: f32,
     /// The standard deviation of that distance.
     pub background_deviation: f32,
-    /// The best BM25 score, divided by the sum of the inverse document frequencies (IDF) of the question's words.
-    pub best_bm25_share: f32,
+    /// The best BM25 score less the tenth best, divided by the sum of the inverse document frequencies (IDF) of the
+    /// question's words.
+    pub bm25_lead_share: f32,
     /// The part of that sum which belongs to words that the best chunk of hybrid retrieval has, 0 to 1.
     pub covered_share: f32,
     /// The part of that sum which belongs to words that no chunk has, 0 to 1.

@@ -92,7 +92,8 @@ impl Index {
         let (state, allowed) = self.state(query, true);
         let Some(full_text) = &state.text else { return Ok(None) };
         let nearest = self.nearest(query, COMPARED, &state, allowed.as_deref())?;
-        let Some(nearest_distance) = nearest.first().map(|hit| hit.distance) else { return Ok(None) };
+        let (Some(first), Some(last)) = (nearest.first(), nearest.last()) else { return Ok(None) };
+        let (nearest_distance, tenth_distance) = (first.distance, last.distance);
         let is_allowed = |row: u64| allowed.as_ref().is_none_or(|allowed| state.vectors.contains(allowed, row));
         let rows: Vec<u64> = nearest.iter().map(|hit| hit.row).collect();
         let by_words = self.search_text(full_text, text, COMPARED, &is_allowed);
@@ -101,7 +102,8 @@ impl Index {
 
         let in_both = rows.iter().filter(|row| hits.iter().any(|hit| hit.row == **row)).count();
         let idf = words.idf.max(f32::MIN_POSITIVE);
-        let best_bm25_share = hits.first().map_or(0.0, |best| best.bm25 / idf);
+        let bm25 = |place: usize| hits.get(place).map_or(0.0, |hit| hit.bm25);
+        let bm25_lead_share = (bm25(0) - bm25(COMPARED - 1)) / idf;
         let distances = Distances { query: &query.vectors, reader: &state.reader };
         let both = Both { nearest, by_words: hits, scores };
         let best = fused(Fusion::Weighted(Weights::default()), both, &distances, 1)?;
@@ -113,9 +115,10 @@ impl Index {
         let agreement = in_both as f32 / rows.len() as f32;
         Ok(Some(Evidence {
             nearest_distance,
+            tenth_distance,
             background_mean: background.mean,
             background_deviation: background.deviation,
-            best_bm25_share,
+            bm25_lead_share,
             covered_share: covered / idf,
             unknown_share: words.unknown_idf / idf,
             agreement,

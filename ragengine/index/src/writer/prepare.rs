@@ -1,6 +1,7 @@
 //! Finds out which parts of documents must be written, and splits their texts.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -8,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::{Incoming, Mode, WriteOutcome, slow};
 use crate::IndexError;
 use crate::chunking::{Chunk, ChunkingError, Sizes, SplitType, Stopped, Work, cut};
+use crate::document_name::DocumentName;
 use crate::record::ChunkRecord;
 use crate::store::{Reader, StoreError};
 use ragengine_compute::Waiter;
@@ -15,13 +17,20 @@ use ragengine_compute::Waiter;
 /// A chunk and its vector. The vector is empty until the chunk is embedded.
 pub struct PreparedChunk {
     chunk: Chunk,
+    /// The name of its document, if the model embeds it with each chunk.
+    name: Option<Arc<str>>,
     hash: [u8; 32],
     pub(super) vector: Vec<f32>,
 }
 
 impl PreparedChunk {
-    fn new(chunk: Chunk, vector: Vec<f32>) -> Self {
-        Self { hash: Sha256::digest(chunk.embedded_text()).into(), chunk, vector }
+    fn new(chunk: Chunk, name: Option<Arc<str>>, vector: Vec<f32>) -> Self {
+        let hash = Sha256::digest(embedded_text(&chunk, name.as_deref())).into();
+        Self { chunk, name, hash, vector }
+    }
+
+    fn embedded_text(&self) -> String {
+        embedded_text(&self.chunk, self.name.as_deref())
     }
 
     pub(super) fn record(&self, document: u64, ordinal: u32) -> ChunkRecord {
@@ -36,6 +45,14 @@ impl PreparedChunk {
 
     pub(super) fn page(&self) -> Option<u32> {
         self.chunk.page
+    }
+}
+
+/// The text that is embedded for a chunk: the name of its document, the heading, and the text.
+fn embedded_text(chunk: &Chunk, name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("{name}\n{}", chunk.embedded_text()),
+        None => chunk.embedded_text(),
     }
 }
 
@@ -59,7 +76,7 @@ impl Embedded {
     /// Checks the vectors in the same way as those of the embedding model.
     pub(crate) fn prepare(self, dimensions: usize) -> Result<Prepared, IndexError> {
         self.chunks.iter().try_for_each(|(_, vector)| check_vector(vector, dimensions))?;
-        let chunks = self.chunks.into_iter().map(|(chunk, vector)| PreparedChunk::new(chunk, vector)).collect();
+        let chunks = self.chunks.into_iter().map(|(chunk, vector)| PreparedChunk::new(chunk, None, vector)).collect();
         Ok(Prepared {
             incoming: self.document,
             outcome: WriteOutcome::Written,
@@ -128,6 +145,8 @@ impl KnownVectors<'_> {
 pub struct Cutting<'a> {
     /// The sizes of chunks.
     pub sizes: Sizes,
+    /// Whether a chunk is embedded with the name of its document.
+    pub has_document_names: bool,
     /// Counts the tokens of a text.
     pub count_tokens: &'a dyn Fn(&str) -> usize,
     /// The client that waits. Splitting stops when it disconnects.
@@ -156,7 +175,7 @@ pub fn prepare(
         for chunk in prepared.chunks_mut() {
             match known.vector(&chunk.hash)? {
                 Some(vector) => chunk.vector = vector,
-                None if asked.insert(chunk.hash) => missing.push((chunk.hash, chunk.chunk.embedded_text())),
+                None if asked.insert(chunk.hash) => missing.push((chunk.hash, chunk.embedded_text())),
                 None => {}
             }
         }
@@ -181,12 +200,19 @@ fn has_new_revision(reader: &Reader, incoming: &Incoming) -> Result<bool, IndexE
 
 /// Splits a document into chunks. A document that exceeded its time limit before is rejected immediately.
 fn chunks(incoming: &Incoming, cutting: Cutting<'_>) -> Result<Vec<PreparedChunk>, IndexError> {
-    let Cutting { sizes, count_tokens, caller } = cutting;
+    let Cutting { sizes, has_document_names, count_tokens, caller } = cutting;
     let too_slow = |limit: Duration| IndexError::SlowDocument { doc_id: incoming.doc_id.clone(), limit };
     let attempt = slow::Attempt::of(incoming, sizes);
     if let Some(limit) = incoming.cut_within.filter(|_| attempt.was_too_slow()) {
         return Err(too_slow(limit));
     }
+    let longest = sizes.max_passage_tokens;
+    let name = has_document_names.then(|| DocumentName::of(&incoming.metadata, longest, count_tokens)).flatten();
+    let sizes = sizes.beside(name.as_ref().map_or(0, |name| name.tokens));
+    let name: Option<Arc<str>> = name.map(|name| name.text.into());
+    // With the name, a text may have a few tokens more than the sum of both.
+    let name_of =
+        |chunk: &Chunk| name.clone().filter(|name| count_tokens(&embedded_text(chunk, Some(name))) <= longest);
     let split = SplitType::of(&incoming.metadata).unwrap_or(SplitType::Prose);
     let work = Work::begin(caller.clone(), incoming.cut_within);
     let chunks = match (cut(&incoming.text, split, sizes, count_tokens, &work), incoming.cut_within) {
@@ -196,7 +222,11 @@ fn chunks(incoming: &Incoming, cutting: Cutting<'_>) -> Result<Vec<PreparedChunk
         }
         (chunks, _) => chunks?,
     };
-    Ok(chunks.into_iter().map(|chunk| PreparedChunk::new(chunk, Vec::new())).collect())
+    let prepared = |chunk: Chunk| {
+        let name = name_of(&chunk);
+        PreparedChunk::new(chunk, name, Vec::new())
+    };
+    Ok(chunks.into_iter().map(prepared).collect())
 }
 
 fn check_vector(vector: &[f32], dimensions: usize) -> Result<(), IndexError> {

@@ -126,7 +126,37 @@ fn cut_one(incoming: Incoming, caller: &Waiter) -> (Result<(), IndexError>, usiz
 const SIZES: Sizes = Sizes { max_tokens: 100, overlap_tokens: 10, max_passage_tokens: 100 };
 
 fn cutting(caller: &Waiter) -> Cutting<'_> {
-    Cutting { sizes: SIZES, count_tokens: &str::len, caller }
+    Cutting { sizes: SIZES, has_document_names: false, count_tokens: &str::len, caller }
+}
+
+/// The texts to embed of a document with a title, where the model accepts `max_passage_tokens` bytes.
+fn embedded_with_title(title: &str, text: &str, max_passage_tokens: usize) -> Vec<String> {
+    let metadata = serde_json::Map::from_iter([("title".to_owned(), title.into())]);
+    let incoming = Incoming { metadata: metadata.into(), ..incoming(text) };
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(&folder.path().join("index"), &IndexRecord::of_two_dimensions()).unwrap();
+    let known = KnownVectors { reader: &store.reader().unwrap(), donor: None };
+    let caller = Waiter::default();
+    let sizes = Sizes { max_passage_tokens, ..SIZES };
+    let cutting = Cutting { sizes, has_document_names: true, ..cutting(&caller) };
+    prepare::prepare(known, vec![incoming], Mode::Upsert, cutting).unwrap().texts_to_embed()
+}
+
+#[test]
+fn a_name_leaves_the_model_room_for_the_chunk() {
+    assert_eq!(embedded_with_title("Pump", "Turn it off.", 100), ["Pump\nTurn it off."]);
+    // A quarter of 40 is 10.
+    assert_eq!(embedded_with_title("The longest", "Turn it off.", 40), ["Turn it off."]);
+    let text = "One two three. ".repeat(6);
+    for max_passage_tokens in [20, 40, 60, 100] {
+        let embedded = embedded_with_title("Pump", text.trim(), max_passage_tokens);
+        assert!(
+            embedded.iter().all(|text| text.starts_with("Pump\n") && text.len() <= max_passage_tokens),
+            "{embedded:?}"
+        );
+        // Equal chunks are embedded once.
+        assert!(!embedded.is_empty());
+    }
 }
 
 fn incoming(text: &str) -> Incoming {

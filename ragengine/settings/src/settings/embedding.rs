@@ -25,6 +25,16 @@ pub enum EmbeddingSource {
     Remote(RemoteEmbedding),
 }
 
+impl EmbeddingSource {
+    /// Whether each chunk is embedded with the name of its document.
+    pub fn has_document_names(&self) -> bool {
+        match self {
+            Self::Local(local) => local.document_names,
+            Self::Remote(remote) => remote.document_names,
+        }
+    }
+}
+
 impl Embedding {
     /// Returns the configured model. If both are set this is `remote`, but [`crate::validate`] refuses such settings.
     pub fn source(&self) -> EmbeddingSource {
@@ -67,6 +77,10 @@ pub struct LocalEmbedding {
     /// Text put before every chunk. Default: what the model's files or its family specify.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passage_prefix: Option<String>,
+    /// Whether each chunk is embedded with the name of its document: `title` of the metadata, else `path`. Questions
+    /// that name their subject find more. A change embeds all indexes again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub document_names: bool,
     /// Maximum number of queries that wait for a thread. Further queries get a 429.
     pub queue: u32,
 }
@@ -83,6 +97,7 @@ impl Default for LocalEmbedding {
             pooling: None,
             query_prefix: None,
             passage_prefix: None,
+            document_names: false,
             queue: 512,
         }
     }
@@ -127,6 +142,9 @@ pub struct RemoteEmbedding {
     /// Text put before every chunk.
     #[serde(default)]
     pub passage_prefix: String,
+    /// As `embedding.local.documentNames`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub document_names: bool,
 }
 
 fn remote_max_tokens() -> u32 {

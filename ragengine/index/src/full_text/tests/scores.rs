@@ -73,11 +73,11 @@ fn the_evidence_of_a_question_is_from_both_searches() {
     let evidence = |text: &str| subject.index.evidence(&query, text).unwrap().unwrap();
     let known = evidence("the green pear");
     assert_eq!((known.words, known.unknown_share, known.agreement), (2, 0.0, 0.5), "{known:?}");
-    assert!(known.best_bm25_share > 0.5 && (known.covered_share - 1.0).abs() < 1e-6, "{known:?}");
+    assert!(known.bm25_lead_share > 0.5 && (known.covered_share - 1.0).abs() < 1e-6, "{known:?}");
     let half = evidence("green plum");
-    assert!(half.unknown_share > 0.5 && half.best_bm25_share < known.best_bm25_share, "{half:?}");
+    assert!(half.unknown_share > 0.5 && half.bm25_lead_share < known.bm25_lead_share, "{half:?}");
     assert!((half.covered_share + half.unknown_share - 1.0).abs() < 1e-6, "{half:?}");
     let unknown = evidence("plum");
-    assert_eq!((unknown.best_bm25_share, unknown.covered_share, unknown.unknown_share), (0.0, 0.0, 1.0));
+    assert_eq!((unknown.bm25_lead_share, unknown.covered_share, unknown.unknown_share), (0.0, 0.0, 1.0));
     assert_eq!(Subject::new().index.evidence(&query, "plum").unwrap(), None);
 }

@@ -5,9 +5,10 @@ use super::*;
 /// A question of nine words whose answer is in the index, in other words.
 const ANSWERED: Evidence = Evidence {
     nearest_distance: 0.7,
+    tenth_distance: 1.0,
     background_mean: 1.72,
     background_deviation: 0.32,
-    best_bm25_share: 0.8,
+    bm25_lead_share: 0.3,
     covered_share: 0.8,
     unknown_share: 0.0,
     agreement: 0.4,
@@ -21,17 +22,17 @@ fn a_question_gets_context_if_both_searches_speak_for_it() {
         ("near, and with its words", ANSWERED, true),
         (
             "an error code alone",
-            Evidence { nearest_distance: 1.1, best_bm25_share: 1.5, covered_share: 1.0, words: 2, ..ANSWERED },
+            Evidence { nearest_distance: 1.1, bm25_lead_share: 1.2, covered_share: 1.0, words: 2, ..ANSWERED },
             true,
         ),
         (
             "far, and with other words",
-            Evidence { nearest_distance: 1.2, best_bm25_share: 0.4, covered_share: 0.2, agreement: 0.0, ..ANSWERED },
+            Evidence { nearest_distance: 1.2, bm25_lead_share: 0.1, covered_share: 0.2, agreement: 0.0, ..ANSWERED },
             false,
         ),
         (
             "near, but half of its words are unknown",
-            Evidence { unknown_share: 0.6, best_bm25_share: 0.4, covered_share: 0.3, agreement: 0.1, ..ANSWERED },
+            Evidence { unknown_share: 0.6, bm25_lead_share: 0.1, covered_share: 0.3, agreement: 0.1, ..ANSWERED },
             false,
         ),
         (
@@ -49,6 +50,7 @@ fn a_question_gets_context_if_both_searches_speak_for_it() {
 fn the_model_s_scale_does_not_matter() {
     let scaled = |factor: f32| Evidence {
         nearest_distance: ANSWERED.nearest_distance * factor,
+        tenth_distance: ANSWERED.tenth_distance * factor,
         background_mean: ANSWERED.background_mean * factor,
         background_deviation: ANSWERED.background_deviation * factor,
         ..ANSWERED
@@ -67,16 +69,17 @@ fn a_larger_index_than_the_fitted_one_counts_as_one_of_that_size() {
 
 fn evidence() -> impl Strategy<Value = Evidence> {
     let shares = (0.0..3.0_f32, 0.0..1.0_f32, 0.0..1.0_f32, 0.0..1.0_f32);
-    ((0.0..4.0_f32, 0.0..4.0_f32, 0.0..1.0_f32), shares, (0..200_usize, 0..100_000_usize)).prop_map(
+    ((0.0..4.0_f32, 0.0..1.0_f32, 0.0..4.0_f32, 0.0..1.0_f32), shares, (0..200_usize, 0..100_000_usize)).prop_map(
         |(distances, shares, counts)| {
             let (words, chunks) = counts;
-            let (nearest_distance, background_mean, background_deviation) = distances;
-            let (best_bm25_share, covered_share, unknown_share, agreement) = shares;
+            let (nearest_distance, behind, background_mean, background_deviation) = distances;
+            let (bm25_lead_share, covered_share, unknown_share, agreement) = shares;
             Evidence {
                 nearest_distance,
+                tenth_distance: nearest_distance + behind,
                 background_mean,
                 background_deviation,
-                best_bm25_share,
+                bm25_lead_share,
                 covered_share,
                 unknown_share,
                 agreement,
@@ -94,7 +97,8 @@ proptest! {
         prop_assert!((0.0..=1.0).contains(&before), "{before}");
         for better in [
             Evidence { nearest_distance: evidence.nearest_distance - by, ..evidence },
-            Evidence { best_bm25_share: evidence.best_bm25_share + by, ..evidence },
+            Evidence { tenth_distance: evidence.tenth_distance + by, ..evidence },
+            Evidence { bm25_lead_share: evidence.bm25_lead_share + by, ..evidence },
             Evidence { covered_share: evidence.covered_share + by, ..evidence },
             Evidence { unknown_share: evidence.unknown_share - by, ..evidence },
             Evidence { agreement: evidence.agreement + by, ..evidence },
