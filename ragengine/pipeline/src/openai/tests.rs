@@ -88,8 +88,13 @@ fn wrong_types_name_the_field() {
         (json!({"messages": ["hi"]}), "messages[0]"),
         (json!({"messages": [{"content": "hi"}]}), "messages[0].role"),
         (json!({"messages": [{"role": "user", "content": {"a": 1}}]}), "messages[0].content"),
+        (json!({"messages": [{"role": "user", "content": 1}]}), "messages[0].content"),
         (json!({"messages": [{"role": "user", "content": ["x"]}]}), "messages[0].content[0].type"),
         (json!({"messages": [{"role": "user", "content": [{"type": "text"}]}]}), "messages[0].content[0].text"),
+        (
+            json!({"messages": [{"role": "user", "content": [{"type": "text", "text": 1}]}]}),
+            "messages[0].content[0].text",
+        ),
         (json!({"messages": hello(), "index_name": 1}), "index_name"),
         (json!({"messages": hello(), "context_token_ratio": "0.5"}), "context_token_ratio"),
         (json!({"messages": hello(), "model": 1}), "model"),
@@ -170,6 +175,29 @@ fn numbers_and_escapes_go_on_as_they_were_sent() {
 }
 
 #[test]
+fn other_messages_go_on_in_the_place_of_those_that_were_sent() {
+    let request = parse(json!({"model": "m", "messages": hello(), "seed": 7})).unwrap();
+    let messages =
+        vec![json!({"role": "system", "content": "Be brief."}), json!({"role": "user", "content": "Good day"})];
+    let changes = BodyChanges { messages: Some(messages), ..BodyChanges::default() };
+    assert_eq!(
+        forwarded(&request, &changes),
+        concat!(
+            r#"{"model":"m","messages":[{"role":"system","content":"Be brief."},"#,
+            r#"{"role":"user","content":"Good day"}],"seed":7}"#,
+        )
+    );
+    assert_eq!(changes.about_bytes(), "Be brief.Good day".len());
+}
+
+#[test]
+fn a_conversation_is_as_large_as_its_messages() {
+    let (first, second) = (r#"{"role":"user", "content":"a"}"#, r#"{"role":"assistant","content":null}"#);
+    let request = read(format!(r#"{{"messages": [{first}, {second}], "model": "m"}}"#)).unwrap();
+    assert_eq!(request.conversation.bytes(), first.len() + second.len());
+}
+
+#[test]
 fn a_model_that_is_null_gets_the_default_in_its_place() {
     let request = parse(json!({"model": null, "messages": hello()})).unwrap();
     let body = forwarded(&request, &BodyChanges { default_model: Some("m".to_owned()), ..BodyChanges::default() });
@@ -212,6 +240,7 @@ fn content_that_says_nothing_is_empty() {
         (json!(""), Content::Empty),
         (json!([]), Content::Empty),
         (json!([{"type": "text", "text": ""}]), Content::Empty),
+        (json!([{"type": "text", "text": "a"}]), Content::Text),
         (json!([{"type": "text", "text": ""}, {"type": "text", "text": ""}]), Content::Text),
         (json!(" "), Content::Text),
         (json!([{"type": "text", "text": "a"}, {"type": "image_url"}, 7]), Content::Other),
@@ -240,7 +269,7 @@ fn max_tokens_is_lowered_where_it_stands_and_nowhere_else() {
         lowered(json!({"max_tokens": 50, "max_completion_tokens": 200})),
         json!({"max_tokens": 50, "max_completion_tokens": 100})
     );
-    assert_eq!(lowered(json!({"model": "m"})), json!({"model": "m"}));
+    assert_eq!(lowered(json!({"model": "m", "seed": 500})), json!({"model": "m", "seed": 500}));
 }
 
 #[test]
