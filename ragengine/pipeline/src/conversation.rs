@@ -209,3 +209,6 @@ fn texts(parts: &RawValue) -> Vec<Cow<'_, str>> {
     debug_assert!(read.is_ok(), "check_parts has read these parts");
     texts
 }
+
+#[cfg(test)]
+mod tests;

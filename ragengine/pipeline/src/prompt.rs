@@ -334,6 +334,12 @@ mod tests {
     }
 
     #[test]
+    fn a_single_question_is_sent_as_it_came() {
+        let question = json!({"role": "user", "content": [{"type": "text", "text": "Why?"}], "name": "ann"});
+        assert_eq!(finished(json!([question]))[1], question);
+    }
+
+    #[test]
     fn placeholders_in_user_text_are_not_replaced() {
         let messages = finished(json!([{"role": "user", "content": "{context_str} {{0}} %s"}]));
         assert_eq!(messages[1]["content"], "{context_str} {{0}} %s");

@@ -59,6 +59,24 @@ fn entities_are_decoded_once() {
 }
 
 #[test]
+fn it_is_known_whether_anything_was_converted() {
+    for (pieces, expected) in [
+        (["a < b, ", "`<b>` & co"], false),
+        (["", ""], false),
+        (["<b>a</b>", " and more"], true),
+        (["a &amp;", " b"], true),
+        (["more and ", "<b>a</b>"], true),
+        // Only at the end it is known that this is no comment.
+        (["a <!-- b", " &amp; c"], true),
+    ] {
+        let mut stream = PostProcessStream::default();
+        pieces.iter().for_each(|piece| drop(stream.push(piece)));
+        stream.finish();
+        assert_eq!(stream.has_changed(), expected, "{pieces:?}");
+    }
+}
+
+#[test]
 fn markdown_and_code_stay() {
     for text in [
         "# Head\n\n- **a** [1]\n  - b\n\n1. c  \nd\n\n> e\n\n| a | b |\n|---|---|\n",
