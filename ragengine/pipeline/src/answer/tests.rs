@@ -88,6 +88,11 @@ fn markers_are_found_beside_what_they_are_not() {
         ("[5] (see there), [5](see there)", "[2] (see there), [2](see there)"),
         ("[5]: see there", "[2]: see there"),
         ("A:\n[5]: see there", "A:\n[2]: see there"),
+        // Only at the beginning of a line, a colon makes a definition, and only square brackets make a link.
+        ("A:\nSee [5]: /u", "A:\nSee [2]: /u"),
+        ("A:\n[1] [5]: /u", "A:\n[1] [2]: /u"),
+        ("A:\n\u{3010}5\u{3011}: /u", "A:\n[2]: /u"),
+        ("\u{3010}5\u{3011}(/u)", "[2](/u)"),
         ("[x [5]](/u) ![5]", "[x [2]](/u) ![2]"),
         // Backticks that are not closed in the paragraph begin no code.
         ("it`s [5]\n\nit`s", "it`s [2]\n\nit`s"),
@@ -164,6 +169,11 @@ fn the_first_sentence_tells_that_the_sources_do_not_suffice() {
     ] {
         assert_eq!(cite(answer, &SOURCES, &CitationRules::default()).outcome, Outcome::Cited, "{answer:?}");
     }
+    // Markers count as eight bytes for each number, of the 1024 bytes that are looked at.
+    for (markers, outcome) in [(120, Outcome::Insufficient), (128, Outcome::Cited)] {
+        let answer = format!("They {} do not say.", "[1]".repeat(markers));
+        assert_eq!(cite(&answer, &SOURCES, &CitationRules::default()).outcome, outcome, "{markers}");
+    }
     let rules =
         CitationRules { insufficient_phrases: vec!["doesn't  Know".to_owned(), " ".to_owned()], ..Default::default() };
     assert_eq!(cite("It doesn\u{2019}t know [1].", &SOURCES, &rules).outcome, Outcome::Insufficient);
@@ -190,6 +200,9 @@ fn text_is_sent_as_soon_as_it_is_certain() {
             ("/u", ""),
             (")", " [2](/u)"),
         ],
+        vec![("A [1]. B", "A [1]. B"), (" \u{3010}2\u{3011}", " [2]")],
+        // The letter that decides whether the first sentence has ended is at most 16 characters away.
+        vec![("A [1]. 12345 12345 123", ""), ("4", "A [1]. 12345 12345 1234")],
         // Code is held back only from what may be a marker in it.
         vec![
             ("A [1]. B `", "A [1]. B"),

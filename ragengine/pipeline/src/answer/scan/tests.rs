@@ -48,6 +48,13 @@ fn signs_are_found_outside_code() {
 }
 
 #[test]
+fn each_beginning_of_a_line_each_sign_and_each_text_is_a_decision() {
+    let mut scanner = Scanner::<Questions>::default();
+    scanner.push("Why?\nSo.", |_| {});
+    assert_eq!(scanner.decisions, ["", "Why", "?", "\n", "", "So."].len());
+}
+
+#[test]
 fn a_decision_looks_ahead_a_bounded_distance() {
     let span = |bytes: usize| format!("`{} ?{}`", "a".repeat(2000), "b".repeat(bytes));
     assert_eq!(found(&span(MAX_HELD_BYTES - 10)), span(MAX_HELD_BYTES - 10));
