@@ -226,13 +226,13 @@ impl<S: Syntax> Scanner<S> {
     }
 }
 
-/// Reads a backslash and what it escapes. The prompt's backslashes escape full-width brackets, too.
+/// Reads a backslash and the character behind it, which begins no sign. The prompt's backslashes escape full-width
+/// brackets, too.
 fn escape<Item>(window: Window<'_>) -> Reading<Item> {
-    let escapes = |next: char| next.is_ascii_punctuation() || matches!(next, '\u{3010}' | '\u{ff3b}');
     match window.text.chars().nth(1) {
         None if !window.is_whole => Reading::Open,
-        Some(next) if escapes(next) => Reading::Text(1 + next.len_utf8()),
-        _ => Reading::Text(1),
+        None => Reading::Text(1),
+        Some(next) => Reading::Text(1 + next.len_utf8()),
     }
 }
 

@@ -193,8 +193,17 @@ fn dates_are_instants() {
         assert!(matches!(instant(text), MetadataValue::Instant(_)), "{text}");
         assert_eq!(instant(text), instant(same), "{text}");
     }
-    for text in ["2026", "2026-13-01", "2026-11", "25.11.2026", "2026-11-25 and later", "", "2026-11-25T08:00:00Z[UTC]"]
-    {
+    for text in [
+        "2026",
+        "2026-13-01",
+        "2026-11",
+        "25.11.2026",
+        "2026-11-25 and later",
+        "",
+        "2026-11-25T08:00:00Z[UTC]",
+        "20261125",
+        "-026-11-25",
+    ] {
         assert_eq!(instant(text), MetadataValue::Text(text.to_owned()));
     }
     let all = |text: &str| MetadataValue::all_of(&json!(text)).collect::<Vec<_>>();
@@ -211,6 +220,8 @@ fn equal_objects_and_lists_are_the_same_value() {
         value(json!({"d": "e", "a": [1.0, {"b": null, "c": 2}]}))
     );
     for (one, other) in [
+        (json!(1), json!(2)),
+        (json!([u64::MAX]), json!([u64::MAX - 1])),
         (json!([1]), json!([2])),
         (json!([1]), json!(["1"])),
         (json!([1.5]), json!(["1.5"])),
