@@ -39,6 +39,7 @@ fn other_tags_go() {
         ("<span class=\"x\">a</span> <font color=red>b</font> <U>c</U >", "a b c"),
         ("a<!-- b\n--> c <!DOCTYPE html><?php x ?>d", "a c d"),
         ("a<script>if (x) y();</script><style>p {}</style>b", "ab"),
+        ("a<script>x <b>y</b> z<script>x</script>b", "ab"),
         ("<answer>a</answer> <details open>b</details>", "a\n\nb"),
     ] {
         assert_eq!(post_process(html), text, "{html:?}");
