@@ -257,6 +257,17 @@ mod tests {
     }
 
     #[test]
+    fn a_text_without_escapes_is_not_copied() {
+        for (json, expected, is_copied) in
+            [(r#""""#, "", false), (r#""ä b""#, "ä b", false), (r#""a\n""#, "a\n", true), (r#""\"""#, "\"", true)]
+        {
+            let read = text(json).unwrap();
+            assert_eq!((&*read, matches!(read, Cow::Owned(_))), (expected, is_copied), "{json}");
+        }
+        assert!(text("7").is_err());
+    }
+
+    #[test]
     fn an_error_beside_the_end_of_an_answer_is_both() {
         let chunk = read(concat!(
             r#"{"error":{"code":502,"message":"gone"},"#,

@@ -130,6 +130,7 @@ fn the_end_of_an_answer_is_told_from_the_end_of_its_stream() {
         (vec![word, error], false, true),
         (vec!["data: {\"error\":null,\"choices\":[]}\n\n"], false, false),
         (vec!["data: {\"choices\":[{\"delta\":{\"content\":\"\\\"error\\\": 1\"}}]}\n\n"], false, false),
+        (vec!["data: {\"choices\":[{\"delta\":{\"error\":1}}]}\n\n"], false, false),
     ] {
         let (_, marking) = marked(&pieces, &[]);
         assert_eq!((marking.is_whole(), marking.has_error()), (is_whole, has_error), "{pieces:?}");
@@ -271,7 +272,9 @@ fn a_stream_that_breaks_leaves_out_what_was_not_finished() {
 fn the_mark_of_the_end_is_enough_for_a_verdict() {
     let mut relaying = Relaying::new(Vec::new());
     relaying.push(b"data: {\"choices\":[]}\n\n").unwrap();
-    assert_eq!(relaying.verdict(), None);
+    assert_eq!((relaying.has_words(), relaying.verdict()), (false, None));
+    relaying.push(b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n").unwrap();
+    assert_eq!((relaying.has_words(), relaying.verdict()), (true, None));
     relaying.push(b"data: [DONE]\n\n").unwrap();
     assert_eq!(relaying.verdict(), Some(Verdict { usage: None, has_error: false }));
 }
@@ -330,6 +333,31 @@ proptest! {
         let pieces: Vec<String> = characters.chunks(size).map(<[String]>::concat).collect();
         let [said, passed] = both_ways(&pieces.iter().map(String::as_str).collect::<Vec<_>>());
         prop_assert_eq!(said, passed);
+    }
+}
+
+#[test]
+fn a_writer_tells_what_it_has_written() {
+    let field = |name, value: &str| vec![(name, value.to_owned())];
+    let (mut reader, mut writer) = (Reader::default(), Writer::new(field("source_nodes", "[1]")));
+    writer.add_fields(field("explanation", "{}"));
+    let finish = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    let with_fields = finish.replace("]}", r#"],"source_nodes":[1],"explanation":{}}"#);
+    let word = r#"{"choices":[{"delta":{"content":"a"}}]}"#;
+    let (role, error) = (r#"{"choices":[{"delta":{"role":"assistant"}}]}"#, r#"{"error":{"message":"no"}}"#);
+    for (data, expected, has_words, has_error, is_done) in [
+        (role, role, false, false, false),
+        (word, word, true, false, false),
+        (finish, &*with_fields, true, false, false),
+        (error, error, true, true, false),
+        (finish, finish, true, true, false),
+        ("[DONE]", "[DONE]", true, true, true),
+        (role, role, true, true, true),
+    ] {
+        let written = writer.write(reader.push(event(data).into()).unwrap());
+        assert_eq!(written, event(expected));
+        let told = (writer.has_words(), writer.verdict().has_error, writer.is_done());
+        assert_eq!(told, (has_words, has_error, is_done), "{data}");
     }
 }
 
