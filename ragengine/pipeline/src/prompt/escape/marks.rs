@@ -50,8 +50,8 @@ const MARKS: [&str; 39] = [
 /// The longest name between `<|` and `|>`, in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The last byte at which a name may end. The two characters before it have at most 6 bytes.
-const MAX_END: usize = MAX_NAME_BYTES + 6;
+/// The last byte at which a name may end: the two characters before it have at most 6 bytes.
+const MAX_END: usize = 70;
 
 /// The positions of backslashes that break marks of chat templates: after the first character of each.
 pub(super) fn marks(line: &str) -> Vec<usize> {
