@@ -232,6 +232,7 @@ fn text_is_sent_as_soon_as_it_is_certain() {
         vec![("A [1]. B\n", "A [1]. B\n"), ("[2]: /u", ""), (" and", "[2]: /u and")],
         vec![("A [1]. B\n", "A [1]. B\n"), ("[2](/u", ""), ("\nC", "[2](/u\nC")],
         vec![("A [1]. B\n", "A [1]. B\n"), ("1", ""), ("2", ""), ("a", "12a")],
+        vec![("A [1]. B \\", "A [1]. B"), ("[5]", " \\[5]")],
         // The letter that decides whether the first sentence has ended is at most 16 characters away.
         vec![("A [1]. 12345 12345 123", ""), ("4", "A [1]. 12345 12345 1234")],
         // Code is held back only from what may be a marker in it.

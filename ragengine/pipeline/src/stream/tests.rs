@@ -62,6 +62,14 @@ fn the_last_chunk_is_known_by_its_finish_reason() {
 }
 
 #[test]
+fn values_are_looked_for_behind_a_name_and_a_colon() {
+    let data = r#"{"usage":null, "x":"usage", "y":["usage"], "z":{"usage" : 7}}"#;
+    let found: Vec<&str> = values_of(data, "\"usage\"").map(|value| &value[..1]).collect();
+    assert_eq!(found, ["n", "7"]);
+    assert_eq!(values_of("", "\"usage\"").next(), None);
+}
+
+#[test]
 fn a_field_is_put_at_the_end_of_an_object() {
     for (object, expected) in [
         (r#"{"a":1.50}"#, Some(r#"{"a":1.50,"s":null}"#)),
