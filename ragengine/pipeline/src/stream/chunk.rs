@@ -224,6 +224,8 @@ mod tests {
             ("[DONE]", Said::Done),
             (r#"{"error":{"message":"no"}}"#, empty(true)),
             (r#"{"choices":[],"error":null}"#, empty(false)),
+            // No text, so no client can read it.
+            (r#"{"choices":[],"error":"\ud800"}"#, empty(false)),
         ] {
             assert_eq!(read(data).said, expected, "{data}");
         }

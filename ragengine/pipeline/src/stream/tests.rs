@@ -345,6 +345,24 @@ proptest! {
 }
 
 #[test]
+fn fields_that_are_not_sent_yet_come_before_the_mark_of_the_end() {
+    let word = "data: {\"id\":\"c\",\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    let closing = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[],\"source_nodes\":[1]}\n\n";
+    let finish = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    let error = "data: {\"error\":{\"message\":\"no\"}}\n\n";
+    let done = "data: [DONE]\n\n";
+    for (pieces, expected) in [
+        ([word, done], [word, closing, done].concat()),
+        ([finish, done], [&finish.replace("]}\n", "],\"source_nodes\":[1]}\n"), done].concat()),
+        ([error, done], [error, done].concat()),
+    ] {
+        let [said, passed] = both_ways(&pieces);
+        assert_eq!(String::from_utf8(said.0.clone()).unwrap(), expected);
+        assert_eq!(said, passed);
+    }
+}
+
+#[test]
 fn a_writer_tells_what_it_has_written() {
     let field = |name, value: &str| vec![(name, value.to_owned())];
     let (mut reader, mut writer) = (Reader::default(), Writer::new(field("source_nodes", "[1]")));
