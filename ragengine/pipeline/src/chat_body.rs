@@ -96,7 +96,7 @@ fn list(messages: &[Value]) -> String {
 /// Lowers a bound of the caller to `max_tokens`.
 fn lowered(sent: &RawValue, max_tokens: Option<u64>) -> Edit {
     match (sent.get().parse::<u64>(), max_tokens) {
-        (Ok(sent), Some(max_tokens)) if sent > max_tokens => Edit::Replace(max_tokens.to_string()),
+        (Ok(sent), Some(max_tokens)) => Edit::Replace(sent.min(max_tokens).to_string()),
         _ => Edit::Keep,
     }
 }

@@ -70,8 +70,7 @@ impl Message {
         let content = match known.content.map(RawValue::get) {
             None | Some("null" | "\"\"") => Content::Empty,
             Some(text) if text.starts_with('"') => Content::Text,
-            Some(parts) if parts.starts_with('[') => check_parts(parts, &place(".content"))?,
-            Some(_) => return Err(Rejection::wrong_type(place(".content"), "a string, a list of parts, or null")),
+            Some(parts) => check_parts(parts, &place(".content"))?,
         };
         let role = Role::from_name(&role);
         Ok(Self { role, content, json })
@@ -194,7 +193,7 @@ fn check_parts(parts: &str, place: &str) -> Result<Content, Rejection> {
     });
     match (found, read) {
         (Some(found), _) => found,
-        (None, Err(_)) => Err(Rejection::wrong_type(place, "a list of parts")),
+        (None, Err(_)) => Err(Rejection::wrong_type(place, "a string, a list of parts, or null")),
         // Two empty parts are joined by a line break, which is text.
         (None, Ok(())) => Ok(if is_empty && count < 2 { Content::Empty } else { Content::Text }),
     }
@@ -210,3 +209,6 @@ fn texts(parts: &RawValue) -> Vec<Cow<'_, str>> {
     debug_assert!(read.is_ok(), "check_parts has read these parts");
     texts
 }
+
+#[cfg(test)]
+mod tests;

@@ -134,6 +134,14 @@ mod tests {
     }
 
     #[test]
+    fn a_full_stop_without_a_number_begins_no_item() {
+        assert_eq!(
+            texts("The listing hides\n. and .. as always.\n1. first of all"),
+            ["The listing hides . and .. as always.", "first of all"]
+        );
+    }
+
+    #[test]
     fn the_nearest_sentences_are_quoted_in_reading_order() {
         let sentences = [
             sentences(1, "Alpha is the first letter. Beta is the second letter."),

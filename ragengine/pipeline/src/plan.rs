@@ -83,7 +83,7 @@ fn split(request: &Request) -> Result<Turn, Rejection> {
     if let Some(position) = messages.iter().position(is_empty_user) {
         return Err(Rejection::EmptyUserContent(position));
     }
-    let answered = messages.iter().rposition(|message| message.role == Role::Assistant).map_or(0, |last| last + 1);
+    let answered = messages.iter().rposition(|message| message.role == Role::Assistant).unwrap_or_default();
     let (prompt_messages, history): (Vec<usize>, Vec<usize>) =
         (0..messages.len()).partition(|&position| position >= answered && messages[position].role == Role::User);
     let user_prompt =

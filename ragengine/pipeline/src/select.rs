@@ -156,6 +156,15 @@ mod tests {
             let selection = select(&candidates(pairs), 0.85, 600);
             assert_eq!((selection.decisions, selection.used_tokens), (decisions, used), "{pairs:?}");
         }
+        assert_eq!(Decision::ALL.map(Decision::label), ["selected", "over_threshold", "over_budget", "duplicate"]);
+    }
+
+    #[test]
+    fn decisions_are_counted() {
+        let mut candidates = candidates(&[(0.1, 300), (0.9, 10), (0.2, 300), (0.3, 1), (0.3, 2), (0.4, 9)]);
+        candidates[5].is_duplicate = true;
+        let selection = select(&candidates, 0.85, 600);
+        assert_eq!(Decision::ALL.map(|decision| selection.count(decision)), [2, 1, 2, 1]);
     }
 
     #[test]

@@ -121,6 +121,11 @@ mod tests {
             ("天気です。雨です。", vec!["天気です。", "雨です。"]),
             ("Really?! (Yes.) \u{201c}So.\u{201d} Good", vec!["Really?! ", "(Yes.) ", "\u{201c}So.\u{201d} ", "Good"]),
             ("e.g., this; No.", vec!["e.g., this; No."]),
+            ("\"Why?\", he said.", vec!["\"Why?\", he said."]),
+            ("See 3.Annex of it.", vec!["See 3.", "Annex of it."]),
+            ("Room 5. 12\nis free.", vec!["Room 5. ", "12\n", "is free."]),
+            ("Call 5. 12! or so.", vec!["Call 5. ", "12! ", "or so."]),
+            ("One\rtwo.\n\nThree.\n", vec!["One\r", "two.\n", "\n", "Three.\n"]),
         ] {
             let ends = sentence_ends(text);
             let starts = [0].into_iter().chain(ends.iter().copied());

@@ -32,7 +32,7 @@ impl Opening {
     pub(super) fn text(&mut self, text: &str) {
         let taken = text.floor_char_boundary(self.left);
         self.text.push_str(&text[..taken]);
-        self.left = if taken < text.len() { 0 } else { self.left - taken };
+        self.left = self.left.saturating_sub(text.len());
     }
 
     /// Adds a marker with so many numbers.

@@ -13,7 +13,7 @@ pub(crate) use window::{Look, Window};
 /// A part of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Token<'a, Item> {
-    /// Code, or prose without signs. Successive texts belong together.
+    /// Code, or prose without signs. Successive texts belong together. Some are empty.
     Text(&'a str),
     /// A sign outside code.
     Item(Item),
@@ -134,9 +134,7 @@ impl<S: Syntax> Scanner<S> {
                 Reading::Text(bytes) => {
                     let text = &unread[at..at + bytes];
                     self.place.pass(text);
-                    if bytes > 0 {
-                        sink(Token::Text(text));
-                    }
+                    sink(Token::Text(text));
                     at += bytes;
                 }
                 Reading::Item(bytes, item) => {
@@ -202,14 +200,10 @@ impl<S: Syntax> Scanner<S> {
             return Reading::Text(1);
         }
         let ticks = span::ticks(window.text);
-        if ticks > 0 && ticks == window.text.len() && !window.is_whole {
+        if ticks == window.text.len() && !window.is_whole {
             return Reading::Open;
         }
         match self.state {
-            State::Span(opening) if ticks == opening => {
-                self.state = State::Prose;
-                Reading::Text(ticks)
-            }
             // What this means depends on whether it is in code.
             State::Span(opening) => match span::end(window, opening) {
                 Look::Open => Reading::Open,
@@ -232,13 +226,13 @@ impl<S: Syntax> Scanner<S> {
     }
 }
 
-/// Reads a backslash and what it escapes. The prompt's backslashes escape full-width brackets, too.
+/// Reads a backslash and the character behind it, which begins no sign. The prompt's backslashes escape full-width
+/// brackets, too.
 fn escape<Item>(window: Window<'_>) -> Reading<Item> {
-    let escapes = |next: char| next.is_ascii_punctuation() || matches!(next, '\u{3010}' | '\u{ff3b}');
     match window.text.chars().nth(1) {
         None if !window.is_whole => Reading::Open,
-        Some(next) if escapes(next) => Reading::Text(1 + next.len_utf8()),
-        _ => Reading::Text(1),
+        None => Reading::Text(1),
+        Some(next) => Reading::Text(1 + next.len_utf8()),
     }
 }
 

@@ -121,8 +121,7 @@ impl Eq for Number {}
 /// (`2026-11-25T09:00:00+01:00`, RFC 3339; UTC without an offset).
 pub(crate) fn instant(text: &str) -> Option<Timestamp> {
     let bytes = text.as_bytes();
-    let may_be_date = bytes.first().is_some_and(u8::is_ascii_digit) && bytes.get(4) == Some(&b'-');
-    if !may_be_date || text.contains('[') {
+    if bytes.get(4) != Some(&b'-') || text.contains('[') {
         return None;
     }
     let of_date = || text.parse::<Date>().ok().filter(|_| text.len() == "2026-11-25".len()).map(Date::into);

@@ -125,6 +125,10 @@ fn interactions_stand_after_the_blocks_or_alone() {
         format!("{}\n\n{interactions}", prompt::context(&Boundary::of(7), ContextFormat::Numbered, &[block]))
     );
     assert_eq!(system(&[]), interactions);
+    let without_blocks = without_blocks(&given);
+    let empty = prompt::context(&Boundary::of(7), ContextFormat::Numbered, &[]);
+    assert_eq!(without_blocks[0]["content"], format!("{empty}\n\n{interactions}"));
+    assert_eq!(without_blocks[1], json!({"role": "user", "content": "q"}));
 }
 
 #[test]

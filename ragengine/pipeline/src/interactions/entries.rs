@@ -11,9 +11,6 @@ pub fn entries(context: &str) -> Vec<&str> {
     let mut entries = Vec::new();
     let mut begin = 0;
     for (at, _) in context.match_indices(DASHES) {
-        if at < begin {
-            continue;
-        }
         let (before, after) = (&context[begin..at], &context[at + DASHES.len()..]);
         let text_bytes = before.trim_end().len();
         let gap_bytes = after.len() - after.trim_start().len();

@@ -159,6 +159,9 @@ mod tests {
             assert_eq!(json!(found), measures, "{context}");
             assert_eq!(assessed.get("min_similarity").is_some(), scores != json!([]), "{context}");
             assert_eq!(assessed["has_metadata"], context.contains('['));
+            let entries = if context.contains("---") { 2.0 } else { 1.0 };
+            let average = assessed["total_chars"].as_f64().map(|chars| chars / entries);
+            assert_eq!(assessed["avg_entry_length"].as_f64(), average, "{context}");
         }
     }
 

@@ -46,8 +46,16 @@ mod tests {
 
     #[test]
     fn a_long_word_is_left_as_it_is() {
-        let text = "aying".repeat(100_000);
-        assert_eq!(stems(&text).into_iter().collect::<Vec<_>>(), [text]);
+        let long = "aying".repeat(100_000);
+        let ending_in_ing = |bytes: usize| "b".repeat(bytes - "walking".len()) + "walking";
+        let stem = ending_in_ing(MAX_STEMMED_BYTES).replace("ing", "");
+        for (text, expected) in [
+            (ending_in_ing(MAX_STEMMED_BYTES), stem),
+            (ending_in_ing(MAX_STEMMED_BYTES + 1), ending_in_ing(MAX_STEMMED_BYTES + 1)),
+            (long.clone(), long),
+        ] {
+            assert_eq!(stems(&text).into_iter().collect::<Vec<_>>(), [expected]);
+        }
     }
 
     proptest! {

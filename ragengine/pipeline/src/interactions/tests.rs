@@ -84,6 +84,18 @@ fn the_context_stops_at_its_limits() {
 }
 
 #[test]
+fn the_last_entry_can_be_cut() {
+    use EntryDecision::*;
+    let mut built = built(&[said("Why?", ""), said("Why?", "So."), said("How?", "Thus.")], 2000, false);
+    for (context, decisions) in [("Q: Why?\nA: So.", [Skipped, Taken, Cut]), ("", [Skipped, Cut, Cut])] {
+        built.cut_last();
+        assert_eq!((&*built.context(), built.decisions.as_slice()), (context, &decisions[..]));
+    }
+    built.cut_last();
+    assert_eq!(built.context(), "");
+}
+
+#[test]
 fn entries_are_filtered_whole() {
     let interactions = [
         said("How are cakes made?", "With flour."),

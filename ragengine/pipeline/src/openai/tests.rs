@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::chat_body::BodyChanges;
 use crate::conversation::Content;
+use crate::request::ChatMode;
 
 fn parse(body: Value) -> Result<Request, Rejection> {
     read(body.to_string())
@@ -52,6 +53,41 @@ fn stages_are_read() {
 }
 
 #[test]
+fn citations_are_chosen_beside_the_stages_or_among_them() {
+    for (fields, expected) in [
+        (json!({"citations": true, "pipeline": {"citations": false}}), Some(true)),
+        (json!({"citations": null, "pipeline": {"citations": false}}), Some(false)),
+        (json!({"pipeline": {"citations": true}}), Some(true)),
+        (json!({"citations": false}), Some(false)),
+        (json!({}), None),
+    ] {
+        let mut body = fields.clone();
+        body["messages"] = hello();
+        assert_eq!(parse(body).unwrap().stages.citations, expected, "{fields}");
+    }
+}
+
+#[test]
+fn a_chat_mode_and_a_filter_are_read() {
+    let with = |name: &str, value: Value| parse(json!({"messages": hello(), name: value}));
+    for (mode, expected) in
+        [(json!("context"), ChatMode::Context), (json!("condense_plus_context"), ChatMode::CondensePlusContext)]
+    {
+        assert_eq!(with("chat_mode", mode).unwrap().chat_mode, expected);
+    }
+    assert!(!with("metadata_filter", json!({"year": 2026})).unwrap().metadata_filter.is_empty());
+    assert!(with("metadata_filter", json!({})).unwrap().metadata_filter.is_empty());
+    for (name, wrong, kind) in [
+        ("chat_mode", json!("other"), "type"),
+        ("metadata_filter", json!("{}"), "type"),
+        ("metadata_filter", json!({"year": {"$gt": true}}), "invalid_filter"),
+    ] {
+        let rejection = with(name, wrong).unwrap_err();
+        assert_eq!((rejection.field(), rejection.kind()), (Some(name), kind));
+    }
+}
+
+#[test]
 fn null_is_absent() {
     let request = parse(json!({
         "model": null, "index_name": null, "context_token_ratio": null, "messages": hello(), "stream": null, "n": null,
@@ -60,6 +96,11 @@ fn null_is_absent() {
     .unwrap();
     assert_eq!((request.model, request.index_name, request.context_token_ratio), (None, None, None));
     assert_eq!((request.stream, request.choices, request.max_tokens, request.has_tools), (false, 1, None, false));
+    for options in [json!(null), json!({}), json!({"include_usage": null}), json!({"include_usage": false}), json!([1])]
+    {
+        let request = parse(json!({"messages": hello(), "stream_options": options})).unwrap();
+        assert!(!request.include_usage, "{options}");
+    }
 }
 
 #[test]
@@ -88,8 +129,13 @@ fn wrong_types_name_the_field() {
         (json!({"messages": ["hi"]}), "messages[0]"),
         (json!({"messages": [{"content": "hi"}]}), "messages[0].role"),
         (json!({"messages": [{"role": "user", "content": {"a": 1}}]}), "messages[0].content"),
+        (json!({"messages": [{"role": "user", "content": 1}]}), "messages[0].content"),
         (json!({"messages": [{"role": "user", "content": ["x"]}]}), "messages[0].content[0].type"),
         (json!({"messages": [{"role": "user", "content": [{"type": "text"}]}]}), "messages[0].content[0].text"),
+        (
+            json!({"messages": [{"role": "user", "content": [{"type": "text", "text": 1}]}]}),
+            "messages[0].content[0].text",
+        ),
         (json!({"messages": hello(), "index_name": 1}), "index_name"),
         (json!({"messages": hello(), "context_token_ratio": "0.5"}), "context_token_ratio"),
         (json!({"messages": hello(), "model": 1}), "model"),
@@ -120,6 +166,11 @@ fn the_ratio_has_bounds_with_or_without_an_index() {
                 format!("Invalid context_token_ratio: {text}. Must be between 0.2 and 0.8.")
             );
         }
+    }
+    // A long number is not quoted.
+    for (digits, kind) in [(999, "context_token_ratio"), (1000, "type")] {
+        let body = format!(r#"{{"context_token_ratio": {}, "messages": []}}"#, "1".repeat(digits));
+        assert_eq!(read(body).unwrap_err().kind(), kind, "{digits}");
     }
     for ratio in [0.2, 0.5, 0.8] {
         assert!(parse(json!({"messages": hello(), "context_token_ratio": ratio})).is_ok());
@@ -170,6 +221,29 @@ fn numbers_and_escapes_go_on_as_they_were_sent() {
 }
 
 #[test]
+fn other_messages_go_on_in_the_place_of_those_that_were_sent() {
+    let request = parse(json!({"model": "m", "messages": hello(), "seed": 7})).unwrap();
+    let messages =
+        vec![json!({"role": "system", "content": "Be brief."}), json!({"role": "user", "content": "Good day"})];
+    let changes = BodyChanges { messages: Some(messages), ..BodyChanges::default() };
+    assert_eq!(
+        forwarded(&request, &changes),
+        concat!(
+            r#"{"model":"m","messages":[{"role":"system","content":"Be brief."},"#,
+            r#"{"role":"user","content":"Good day"}],"seed":7}"#,
+        )
+    );
+    assert_eq!(changes.about_bytes(), "Be brief.Good day".len());
+}
+
+#[test]
+fn a_conversation_is_as_large_as_its_messages() {
+    let (first, second) = (r#"{"role":"user", "content":"a"}"#, r#"{"role":"assistant","content":null}"#);
+    let request = read(format!(r#"{{"messages": [{first}, {second}], "model": "m"}}"#)).unwrap();
+    assert_eq!(request.conversation.bytes(), first.len() + second.len());
+}
+
+#[test]
 fn a_model_that_is_null_gets_the_default_in_its_place() {
     let request = parse(json!({"model": null, "messages": hello()})).unwrap();
     let body = forwarded(&request, &BodyChanges { default_model: Some("m".to_owned()), ..BodyChanges::default() });
@@ -212,6 +286,7 @@ fn content_that_says_nothing_is_empty() {
         (json!(""), Content::Empty),
         (json!([]), Content::Empty),
         (json!([{"type": "text", "text": ""}]), Content::Empty),
+        (json!([{"type": "text", "text": "a"}]), Content::Text),
         (json!([{"type": "text", "text": ""}, {"type": "text", "text": ""}]), Content::Text),
         (json!(" "), Content::Text),
         (json!([{"type": "text", "text": "a"}, {"type": "image_url"}, 7]), Content::Other),
@@ -240,7 +315,7 @@ fn max_tokens_is_lowered_where_it_stands_and_nowhere_else() {
         lowered(json!({"max_tokens": 50, "max_completion_tokens": 200})),
         json!({"max_tokens": 50, "max_completion_tokens": 100})
     );
-    assert_eq!(lowered(json!({"model": "m"})), json!({"model": "m"}));
+    assert_eq!(lowered(json!({"model": "m", "seed": 500})), json!({"model": "m", "seed": 500}));
 }
 
 #[test]
@@ -257,8 +332,9 @@ fn models_are_found_whatever_the_case_of_the_field() {
     ] {
         assert_eq!(models(&format!("{{{fields},{messages}}}")).unwrap(), expected, "{fields}");
     }
-    let long = "a".repeat(1000);
+    // With the quotes around it, a name has at most 1000 bytes.
     for field in ["model", "models", "Model", "index_name"] {
-        assert!(models(&format!(r#"{{"{field}":"{long}",{messages}}}"#)).is_err(), "{field}");
+        let with_name = |bytes: usize| models(&format!(r#"{{"{field}":"{}",{messages}}}"#, "a".repeat(bytes)));
+        assert_eq!([with_name(998).is_ok(), with_name(999).is_ok()], [true, false], "{field}");
     }
 }

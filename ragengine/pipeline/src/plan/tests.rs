@@ -60,6 +60,12 @@ fn bypass_4_non_text_content_in_user_messages() {
 }
 
 #[test]
+fn each_reason_to_pass_a_request_through_has_a_name() {
+    let reasons = [Bypass::NoIndex, Bypass::Tools, Bypass::Role, Bypass::Content].map(Bypass::reason);
+    assert_eq!(reasons, ["no_index", "tools", "role", "content"]);
+}
+
+#[test]
 fn example_1_simple_user_query() {
     let turn = turn(json!([
         {"role": "system", "content": "You are a helpful assistant."},

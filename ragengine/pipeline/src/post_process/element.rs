@@ -4,10 +4,10 @@ use super::html::Tag;
 use super::markdown::Markdown;
 
 /// The deepest list that is indented.
-const MAX_LISTS: usize = 16;
+pub(super) const MAX_LISTS: usize = 16;
 
 /// The maximum number of cells in a row.
-const MAX_CELLS: usize = 64;
+pub(super) const MAX_CELLS: usize = 64;
 
 /// The elements that are open.
 #[derive(Debug, Default)]
@@ -86,7 +86,6 @@ impl Elements {
             _ => match mark(name) {
                 Some(position) => self.mark(position, tag.is_end),
                 None if self.row.has_open_cell && is_block(name) => self.markdown.space(),
-                None if self.row.has_open_cell => {}
                 None => self.block(name, tag.is_end),
             },
         }
@@ -231,7 +230,7 @@ impl Elements {
     }
 }
 
-/// Whether an element is a block without a Markdown mark.
+/// Whether an element is a block.
 fn is_block(name: &str) -> bool {
     matches!(
         name,
@@ -262,6 +261,14 @@ fn is_block(name: &str) -> bool {
             | "ul"
             | "ol"
             | "li"
+            | "blockquote"
+            | "hr"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
     )
 }
 

@@ -13,7 +13,7 @@ pub(super) fn read(window: Window<'_>) -> Reading<String> {
     let length = window.text.bytes().skip(1).take(MAX_NAME_BYTES).take_while(is_name).count();
     let end = 1 + length;
     match window.text.as_bytes().get(end) {
-        None if !window.is_whole && length < MAX_NAME_BYTES => Reading::Open,
+        None if !window.is_whole => Reading::Open,
         Some(b';') => decoded(&window.text[1..end]).map_or(Reading::Text(1), |text| Reading::Item(end + 1, text)),
         _ => Reading::Text(1),
     }

@@ -18,7 +18,7 @@ pub(super) struct Markdown {
     is_hard: bool,
     /// The line breaks in the white space that was skipped.
     skipped: usize,
-    /// What begins the next block, such as `- `.
+    /// What begins the next block, such as `- `. Only before a break.
     prefix: String,
     /// The marks that open before the next text, such as `**`.
     marks: String,
@@ -32,10 +32,10 @@ impl Markdown {
     /// Writes text. Its pieces may be of any size.
     pub(super) fn text(&mut self, text: &str) {
         let mut text = text;
-        if self.breaks > 0 || !self.marks.is_empty() || !self.prefix.is_empty() {
+        if self.breaks > 0 || !self.marks.is_empty() {
             let rest = text.trim_start_matches(is_space);
             let space = &text[..text.len() - rest.len()];
-            if self.breaks > 0 || !self.prefix.is_empty() {
+            if self.breaks > 0 {
                 self.skipped += space.matches('\n').count();
             } else if self.held.is_empty() {
                 // One space is enough before a mark.
@@ -134,15 +134,13 @@ impl Markdown {
         let is_hard = std::mem::take(&mut self.is_hard);
         let breaks = std::mem::take(&mut self.breaks);
         let prefix = std::mem::take(&mut self.prefix);
-        if breaks > 0 {
-            // Skipped line breaks separated blocks, too, but not an item from its mark.
-            let breaks = if prefix.is_empty() { breaks.max(skipped.min(2)) } else { breaks };
-            let newlines = if is_hard && breaks == 1 { "  \n" } else { &"\n\n"[..breaks.min(2)] };
-            if self.is_begun {
-                self.write(newlines);
-            } else if self.quotes > 0 {
-                self.write_raw(&"> ".repeat(self.quotes));
-            }
+        // Skipped line breaks separated blocks, too, but not an item from its mark.
+        let breaks = if prefix.is_empty() { breaks.max(skipped.min(2)) } else { breaks };
+        let newlines = if is_hard && breaks == 1 { "  \n" } else { &"\n\n"[..breaks.min(2)] };
+        if self.is_begun {
+            self.write(newlines);
+        } else {
+            self.write_raw(&"> ".repeat(self.quotes));
         }
         self.write(&prefix);
         let marks = std::mem::take(&mut self.marks);
@@ -152,10 +150,8 @@ impl Markdown {
     fn hold(&mut self, space: &str) {
         self.held.push_str(space);
         let over = self.held.len().saturating_sub(MAX_HELD_BYTES);
-        if over > 0 {
-            let early: String = self.held.drain(..over).collect();
-            self.write(&early);
-        }
+        let early: String = self.held.drain(..over).collect();
+        self.write(&early);
     }
 
     fn flush(&mut self) {

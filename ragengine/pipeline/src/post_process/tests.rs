@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::element::{MAX_CELLS, MAX_LISTS};
 use super::*;
 
 #[test]
@@ -7,6 +8,7 @@ fn elements_become_markdown() {
     for (html, markdown) in [
         ("It is <b>free</b> and <em>good</em>.", "It is **free** and *good*."),
         ("It is <strong> free </strong>now.", "It is **free** now."),
+        ("It is<b> free</b> now.", "It is **free** now."),
         ("<b></b><b><strong>x</strong></b></b> <del>y</del>", "**x** ~~y~~"),
         ("Run <code>a &lt; b</code> or <kbd>x</kbd>.", "Run `a < b` or `x`."),
         ("<a href=\"https://e/h?a=1&amp;b=2\">Help</a>", "[Help](https://e/h?a=1&b=2)"),
@@ -16,6 +18,7 @@ fn elements_become_markdown() {
         ("One.\n<div>\n  Two.\n</div>\nThree.", "One.\n\nTwo.\n\nThree."),
         ("<h2>Head</h2>Text<hr>End", "## Head\n\nText\n\n---\n\nEnd"),
         ("One<br>two<br/>\nthree<br><br>four", "One  \ntwo  \nthree\n\nfour"),
+        ("One<br>\n\ntwo\n\n<br>three <x> </x><br>four", "One\n\ntwo\n\nthree  \nfour"),
         ("|a|b|\n|-|-|\n|x<br>y|z|\n", "|a|b|\n|-|-|\n|x y|z|\n"),
         ("Items:<ul>\n<li>a</li>\n<li><p>b</p></li>\n</ul>\nEnd", "Items:\n\n- a\n- b\n\nEnd"),
         ("<ol><li>a<ul><li>b</li></ul></li><li>c</li></ol>", "1. a\n   - b\n2. c"),
@@ -28,9 +31,21 @@ fn elements_become_markdown() {
             "<table>\n<tr><th>A</th><th>B</th></tr>\n<tr><td>1</td><td><p>2</p>\n3</td></tr>\n</table>End",
             "| A | B |\n|---|---|\n| 1 | 2  3 |\n\nEnd",
         ),
+        // A cell has no blocks, but spaces between them.
+        ("<table><tr><td><h2>A</h2>B<hr>C<blockquote>D</blockquote></td></tr></table>", "| A B C D |\n|---|"),
     ] {
         assert_eq!(post_process(html), markdown, "{html:?}");
     }
+}
+
+#[test]
+fn lists_and_rows_have_limits() {
+    let lines = post_process(&"<ul><li>a".repeat(20));
+    let indentations: Vec<usize> = lines.lines().map(|line| line.len() - line.trim_start().len()).collect();
+    let expected = (0..20).map(|list| 2 * list.min(MAX_LISTS - 1)).collect::<Vec<_>>();
+    assert_eq!(indentations, expected);
+    let row = post_process(&format!("<table><tr>{}", "<td>a</td>".repeat(MAX_CELLS + 3)));
+    assert_eq!(row.matches("| a").count(), MAX_CELLS, "{row}");
 }
 
 #[test]
@@ -39,9 +54,56 @@ fn other_tags_go() {
         ("<span class=\"x\">a</span> <font color=red>b</font> <U>c</U >", "a b c"),
         ("a<!-- b\n--> c <!DOCTYPE html><?php x ?>d", "a c d"),
         ("a<script>if (x) y();</script><style>p {}</style>b", "ab"),
+        ("a<script>x <b>y</b> z<script>x</script>b", "ab"),
+        ("a</script>b</svg>", "ab"),
         ("<answer>a</answer> <details open>b</details>", "a\n\nb"),
     ] {
         assert_eq!(post_process(html), text, "{html:?}");
+    }
+}
+
+#[test]
+fn a_tag_has_at_most_32_attributes() {
+    let bold = |attributes: usize| format!("<b{}>x</b>", " a=1".repeat(attributes));
+    assert_eq!(post_process(&bold(32)), "**x**");
+    assert_eq!(post_process(&bold(33)), bold(33).replace("</b>", ""));
+}
+
+#[test]
+fn white_space_is_held_back_up_to_64_bytes() {
+    let mut stream = PostProcessStream::default();
+    assert_eq!(stream.push(&format!("a{}", " ".repeat(64))), "a");
+    assert_eq!(stream.push("\n\n"), "  ");
+    assert_eq!(stream.push("<p>b"), "\n\nb");
+}
+
+#[test]
+fn what_may_be_html_is_held_back_until_it_is_certain() {
+    for pieces in [
+        vec![("a<", "a"), ("b", ""), (">c", "**c")],
+        vec![("a<!", "a"), ("-", ""), ("- b --", ""), (">c", "c")],
+        vec![("a<!-b", "a<!-b")],
+        vec![("a<!1", "a<!1")],
+        vec![("a<!", "a"), ("b", ""), (">c", "c")],
+        vec![("a&am", "a"), ("p;b", "&b")],
+        vec![("a&am ", "a&am"), ("b", " b")],
+    ] {
+        let mut stream = PostProcessStream::default();
+        for (piece, sent) in pieces {
+            assert_eq!(stream.push(piece), sent, "{piece:?}");
+        }
+    }
+}
+
+#[test]
+fn a_number_of_a_character_has_at_most_32_bytes_wherever_its_pieces_end() {
+    for (digits, expected) in [(31, "A".to_owned()), (32, format!("&#{:0>32};", 65))] {
+        let entity = format!("&#{:0>digits$};", 65);
+        for cut in 0..entity.len() {
+            let mut stream = PostProcessStream::default();
+            let text = [stream.push(&entity[..cut]), stream.push(&entity[cut..]), stream.finish()].concat();
+            assert_eq!(text, expected, "{cut}");
+        }
     }
 }
 
@@ -59,6 +121,24 @@ fn entities_are_decoded_once() {
 }
 
 #[test]
+fn it_is_known_whether_anything_was_converted() {
+    for (pieces, expected) in [
+        (["a < b, ", "`<b>` & co"], false),
+        (["", ""], false),
+        (["<b>a</b>", " and more"], true),
+        (["a &amp;", " b"], true),
+        (["more and ", "<b>a</b>"], true),
+        // Only at the end it is known that this is no comment.
+        (["a <!-- b", " &amp; c"], true),
+    ] {
+        let mut stream = PostProcessStream::default();
+        pieces.iter().for_each(|piece| drop(stream.push(piece)));
+        stream.finish();
+        assert_eq!(stream.has_changed(), expected, "{pieces:?}");
+    }
+}
+
+#[test]
 fn markdown_and_code_stay() {
     for text in [
         "# Head\n\n- **a** [1]\n  - b\n\n1. c  \nd\n\n> e\n\n| a | b |\n|---|---|\n",
@@ -67,6 +147,7 @@ fn markdown_and_code_stay() {
         "a < b, a<b and c>d, <3, x << y, <https://e/h>, <me@e.org>, a <- b, <!-, <>, Map<K, V>",
         "\\<b> \\&amp; <b",
         "<a href=\"x",
+        "<b:c=\"d\"> <b c=\"d\"e=\"f\"> <b c\"d\">",
         "  leading and trailing \n",
     ] {
         assert_eq!(post_process(text), text, "{text:?}");

@@ -112,6 +112,8 @@ mod tests {
             assert_eq!(mmr(&scores, &slices(&vectors), lambda, count), expected, "{lambda} {count}");
         }
         assert_eq!(mmr(&[0.5, 0.5, 0.5], &slices(&[at(0.0); 3]), 0.7, 3), [0, 1, 2]);
+        // 0.5 × 0.8 − 0.5 × 0.4 = 0.2 is less than 0.5 × 0.5 = 0.25.
+        assert_eq!(mmr(&[1.0, 0.8, 0.5], &slices(&[at(0.0), at(66.4), at(90.0)]), 0.5, 3), [0, 2, 1]);
         assert_eq!(mmr(&[], &[], 0.7, 3), [0; 0]);
     }
 

@@ -13,6 +13,9 @@ const YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
 /// The least hexadecimal digits of a name that is a hash or a UUID. Digits in it are no year.
 const HASH_DIGITS: usize = 32;
 
+/// The most bytes before and after a digit that are looked at for a hash. A hash may have dashes in it.
+const HASH_BYTES: usize = 64;
+
 /// The day of a document: the UTC day of its metadata `date`; else a `YYYY-MM-DD` in its path, else in its id; else a
 /// year in its path, else in its id, which stands for its first day. Of several in one name the last counts, because a
 /// file name follows its folders.
@@ -66,12 +69,7 @@ fn is_in_hash(name: &str, run: &Range<usize>) -> bool {
     let is_part = |byte: &&u8| byte.is_ascii_hexdigit() || **byte == b'-';
     let before = name.as_bytes()[..run.start].iter().rev().take_while(is_part);
     let after = name.as_bytes()[run.start..].iter().take_while(is_part);
-    before
-        .take(2 * HASH_DIGITS)
-        .chain(after.take(2 * HASH_DIGITS))
-        .filter(|byte| **byte != b'-')
-        .nth(HASH_DIGITS - 1)
-        .is_some()
+    before.take(HASH_BYTES).chain(after.take(HASH_BYTES)).filter(|byte| **byte != b'-').nth(HASH_DIGITS - 1).is_some()
 }
 
 #[cfg(test)]
@@ -104,6 +102,8 @@ mod tests {
             (None, Some("1899, 2101, 0001-01-01"), "", None),
             (None, None, "a3f0c42024bd95e1f6c7a3f0c42024bd95e1f6c7a3f0c42024bd95e1f6c70011", None),
             (None, None, "9b1deb4d-2024-4bad-9bdd-2b0d7b3dcb6d", None),
+            (None, None, "2024adeb-4bad-9bad-abdd-2bfd7b3dcb6d", None),
+            (None, None, "9b1d-eb4d-3b7d-4bad-9bdd-2b0d-7b3d-2024", None),
             (None, None, "2024-face", Some("2024-01-01")),
         ] {
             let day = document_day(date, path, doc_id).map(|day| day.to_string());

@@ -224,6 +224,8 @@ mod tests {
             ("[DONE]", Said::Done),
             (r#"{"error":{"message":"no"}}"#, empty(true)),
             (r#"{"choices":[],"error":null}"#, empty(false)),
+            // No text, so no client can read it.
+            (r#"{"choices":[],"error":"\ud800"}"#, empty(false)),
         ] {
             assert_eq!(read(data).said, expected, "{data}");
         }
@@ -254,6 +256,17 @@ mod tests {
             let texts: Vec<_> = deltas.iter().map(|delta| (delta.choice, delta.text.as_str())).collect();
             assert_eq!((texts, usage), (vec![(0, "a"), (1, "")], None), "{data}");
         }
+    }
+
+    #[test]
+    fn a_text_without_escapes_is_not_copied() {
+        for (json, expected, is_copied) in
+            [(r#""""#, "", false), (r#""ä b""#, "ä b", false), (r#""a\n""#, "a\n", true), (r#""\"""#, "\"", true)]
+        {
+            let read = text(json).unwrap();
+            assert_eq!((&*read, matches!(read, Cow::Owned(_))), (expected, is_copied), "{json}");
+        }
+        assert!(text("7").is_err());
     }
 
     #[test]

@@ -145,9 +145,7 @@ impl Notes {
 pub fn with_fields(object: &str, fields: &[(&'static str, String)]) -> Option<String> {
     let body = object.trim_end().strip_suffix('}')?;
     let is_empty = body.trim_start().strip_prefix('{')?.trim().is_empty();
-    let more_bytes: usize = fields.iter().map(|(name, value)| name.len() + value.len() + r#","":"#.len()).sum();
-    let mut marked = String::with_capacity(body.len() + more_bytes + 1);
-    marked.push_str(body);
+    let mut marked = body.to_owned();
     for (position, (name, value)) in fields.iter().enumerate() {
         let separator = if is_empty && position == 0 { "" } else { "," };
         marked.extend([separator, "\"", name, "\":", value]);

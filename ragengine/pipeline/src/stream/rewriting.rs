@@ -214,6 +214,21 @@ mod tests {
     }
 
     #[test]
+    fn an_added_event_has_the_fields_of_the_first_one_with_choices() {
+        let with_id = |id: &str, content: &str| {
+            let mut value = part(content);
+            value["id"] = id.into();
+            value
+        };
+        for mut rewriting in [Rewriting::default(), Rewriting::strict()] {
+            for given in [json!({"id": "c0", "choices": []}), with_id("c1", "a"), with_id("c2", "b")] {
+                rewriting.rewrite(chunk(&given), |delta| to(&delta.text)).unwrap();
+            }
+            assert_eq!(values(&[rewriting.part(0, "c")]), [with_id("c1", "c")]);
+        }
+    }
+
+    #[test]
     fn an_endless_answer_is_refused() {
         for mut rewriting in [Rewriting::default(), Rewriting::strict()] {
             let half = chunk(&part(&"a".repeat(MAX_ANSWER_BYTES / 2)));

@@ -53,3 +53,21 @@ impl Unchecked {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_a_name() {
+        let reasons = [
+            Unchecked::NotText,
+            Unchecked::SeveralLines,
+            Unchecked::Form,
+            Unchecked::TooManyChoices,
+            AnswerTooLong.into(),
+        ];
+        let names = ["not_text", "several_lines", "form", "too_many_choices", "too_long"];
+        assert_eq!(reasons.map(Unchecked::kind), names);
+    }
+}

@@ -27,9 +27,9 @@ fn events_are_found_wherever_the_pieces_end() {
 #[test]
 fn an_endless_event_is_refused() {
     let mut events = Events::default();
-    let piece = vec![b'x'; MAX_EVENT_BYTES / 2 + 1];
-    events.push(&piece, |_| {}).unwrap();
-    assert_eq!(events.push(&piece, |_| {}), Err(EventTooLong));
+    let half = vec![b'x'; MAX_EVENT_BYTES / 2];
+    let mut push = |piece: &[u8]| events.push(piece, |_| {});
+    assert_eq!([push(&half), push(&half), push(b"x")], [Ok(()), Ok(()), Err(EventTooLong)]);
 }
 
 #[test]
@@ -59,6 +59,14 @@ fn the_last_chunk_is_known_by_its_finish_reason() {
     ] {
         assert_eq!(is_finish(chunk), expected, "{chunk}");
     }
+}
+
+#[test]
+fn values_are_looked_for_behind_a_name_and_a_colon() {
+    let data = r#"{"usage":null, "x":"usage", "y":["usage"], "z":{"usage" : 7}}"#;
+    let found: Vec<&str> = values_of(data, "\"usage\"").map(|value| &value[..1]).collect();
+    assert_eq!(found, ["n", "7"]);
+    assert_eq!(values_of("", "\"usage\"").next(), None);
 }
 
 #[test]
@@ -130,6 +138,7 @@ fn the_end_of_an_answer_is_told_from_the_end_of_its_stream() {
         (vec![word, error], false, true),
         (vec!["data: {\"error\":null,\"choices\":[]}\n\n"], false, false),
         (vec!["data: {\"choices\":[{\"delta\":{\"content\":\"\\\"error\\\": 1\"}}]}\n\n"], false, false),
+        (vec!["data: {\"choices\":[{\"delta\":{\"error\":1}}]}\n\n"], false, false),
     ] {
         let (_, marking) = marked(&pieces, &[]);
         assert_eq!((marking.is_whole(), marking.has_error()), (is_whole, has_error), "{pieces:?}");
@@ -271,7 +280,9 @@ fn a_stream_that_breaks_leaves_out_what_was_not_finished() {
 fn the_mark_of_the_end_is_enough_for_a_verdict() {
     let mut relaying = Relaying::new(Vec::new());
     relaying.push(b"data: {\"choices\":[]}\n\n").unwrap();
-    assert_eq!(relaying.verdict(), None);
+    assert_eq!((relaying.has_words(), relaying.verdict()), (false, None));
+    relaying.push(b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n").unwrap();
+    assert_eq!((relaying.has_words(), relaying.verdict()), (true, None));
     relaying.push(b"data: [DONE]\n\n").unwrap();
     assert_eq!(relaying.verdict(), Some(Verdict { usage: None, has_error: false }));
 }
@@ -330,6 +341,49 @@ proptest! {
         let pieces: Vec<String> = characters.chunks(size).map(<[String]>::concat).collect();
         let [said, passed] = both_ways(&pieces.iter().map(String::as_str).collect::<Vec<_>>());
         prop_assert_eq!(said, passed);
+    }
+}
+
+#[test]
+fn fields_that_are_not_sent_yet_come_before_the_mark_of_the_end() {
+    let word = "data: {\"id\":\"c\",\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    let closing = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[],\"source_nodes\":[1]}\n\n";
+    let finish = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    let error = "data: {\"error\":{\"message\":\"no\"}}\n\n";
+    let done = "data: [DONE]\n\n";
+    for (pieces, expected) in [
+        ([word, done], [word, closing, done].concat()),
+        ([finish, done], [&finish.replace("]}\n", "],\"source_nodes\":[1]}\n"), done].concat()),
+        ([error, done], [error, done].concat()),
+    ] {
+        let [said, passed] = both_ways(&pieces);
+        assert_eq!(String::from_utf8(said.0.clone()).unwrap(), expected);
+        assert_eq!(said, passed);
+    }
+}
+
+#[test]
+fn a_writer_tells_what_it_has_written() {
+    let field = |name, value: &str| vec![(name, value.to_owned())];
+    let (mut reader, mut writer) = (Reader::default(), Writer::new(field("source_nodes", "[1]")));
+    writer.add_fields(field("explanation", "{}"));
+    let finish = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    let with_fields = finish.replace("]}", r#"],"source_nodes":[1],"explanation":{}}"#);
+    let word = r#"{"choices":[{"delta":{"content":"a"}}]}"#;
+    let (role, error) = (r#"{"choices":[{"delta":{"role":"assistant"}}]}"#, r#"{"error":{"message":"no"}}"#);
+    for (data, expected, has_words, has_error, is_done) in [
+        (role, role, false, false, false),
+        (word, word, true, false, false),
+        (finish, &*with_fields, true, false, false),
+        (error, error, true, true, false),
+        (finish, finish, true, true, false),
+        ("[DONE]", "[DONE]", true, true, true),
+        (role, role, true, true, true),
+    ] {
+        let written = writer.write(reader.push(event(data).into()).unwrap());
+        assert_eq!(written, event(expected));
+        let told = (writer.has_words(), writer.verdict().has_error, writer.is_done());
+        assert_eq!(told, (has_words, has_error, is_done), "{data}");
     }
 }
 

@@ -125,6 +125,7 @@ mod tests {
         let last = event(
             r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}"#,
         );
+        assert!(!read(&(role.clone() + &thought), 1_000).1.has_text());
         let stream =
             [role, thought, delta("Tell them"), ": ping\n\n".to_owned(), delta("\nnow \"ü\""), other, last].concat();
         for piece_bytes in [1, 7, 10_000] {
@@ -162,6 +163,7 @@ mod tests {
         let mut reader = TokenReader::default();
         let piece = |bytes: usize| Reader::default().push(delta(&"a".repeat(bytes)).into()).unwrap();
         assert!(reader.read(&piece(MAX_ANSWER_BYTES - 100)).is_ok());
-        assert_eq!(reader.read(&piece(101)), Err(AnswerTooLong));
+        assert!(reader.read(&piece(100)).is_ok());
+        assert_eq!(reader.read(&piece(1)), Err(AnswerTooLong));
     }
 }

@@ -210,6 +210,13 @@ mod tests {
             r#""finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3}}"#
         );
         assert_eq!(with_changes(answer, false, change).as_deref(), Some(expected));
+        let message = |content: &str| format!(r#"{{"choices":[{{"message":{{"content":{content}}}}}]}}"#);
+        for (content, text, expected) in
+            [(r#""a""#, "", r#""""#), ("null", "Blocked.", r#""Blocked.""#), ("null", "", "null")]
+        {
+            let change = |_: &Choice| Change { text: text.to_owned(), ..Change::default() };
+            assert_eq!(with_changes(&message(content), false, change), Some(message(expected)));
+        }
         for odd in ["[]", "{}", r#"{"choices":1}"#, "no"] {
             assert_eq!(with_changes(odd, false, change), None, "{odd}");
         }

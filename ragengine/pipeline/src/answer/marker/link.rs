@@ -7,12 +7,15 @@ use super::super::scan::{Look, Window};
 pub(super) fn target(window: Window<'_>) -> Look {
     let Some(inner) = window.text.strip_prefix('(') else { return Look::No };
     let address = inner.trim_start_matches(is_blank);
+    if address.starts_with('<') {
+        return bracketed(window, address, &[')']);
+    }
     let mut depth = 0_usize;
     for (at, character) in address.char_indices() {
         let end = window.text.len() - address.len() + at;
         match character {
             '(' => depth += 1,
-            ')' if depth == 0 => return Look::Yes(end + 1),
+            ')' if depth == 0 => return Look::Yes(end),
             ')' => depth -= 1,
             _ if character.is_whitespace() => return after_address(window, end, &[')']),
             _ => {}
@@ -30,12 +33,22 @@ const LONG_ADDRESS: usize = 256;
 pub(super) fn definition(window: Window<'_>) -> Look {
     let Some(inner) = window.text.strip_prefix(':') else { return Look::No };
     let address = inner.trim_start_matches(is_blank);
-    let length = address.find(char::is_whitespace).unwrap_or(address.len());
-    match length {
+    if address.starts_with('<') {
+        return bracketed(window, address, &['\n', '\r']);
+    }
+    match address.find(char::is_whitespace).unwrap_or(address.len()) {
         0 if address.is_empty() => window.ended(),
         0 => Look::No,
-        _ if length == address.len() && !window.is_whole => Look::Open,
-        _ => after_address(window, window.text.len() - address.len() + length, &['\n', '\r']),
+        length => after_address(window, window.text.len() - address.len() + length, &['\n', '\r']),
+    }
+}
+
+/// An address in angle brackets, `<address>`, which may have spaces in it. It ends the text of the window.
+fn bracketed(window: Window<'_>, address: &str, ends: &[char]) -> Look {
+    match address.char_indices().skip(1).find(|(_, character)| matches!(character, '<' | '>' | '\n')) {
+        Some((at, '>')) => after_address(window, window.text.len() - address.len() + at + 1, ends),
+        Some(_) => Look::No,
+        None => window.ended(),
     }
 }
 

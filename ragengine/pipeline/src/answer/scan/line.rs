@@ -53,7 +53,7 @@ pub(super) fn kind(window: Window<'_>) -> Option<Kind> {
             }
         }
     }
-    let may_become_fence = content.len() < 3 && ["```", "~~~"].iter().any(|fence| fence.starts_with(content));
+    let may_become_fence = ["```", "~~~"].iter().any(|fence| fence.starts_with(content));
     if may_become_fence && !window.is_whole {
         return None;
     }
@@ -70,8 +70,7 @@ fn list_mark(window: Window<'_>) -> Look {
     let after = &window.text[digits..];
     let mut characters = after.chars();
     let is_mark = match characters.next() {
-        None if digits > 0 => return window.ended(),
-        None => return Look::No,
+        None => return window.ended(),
         Some(mark) if digits == 0 => matches!(mark, '-' | '*' | '+'),
         Some(mark) => matches!(mark, '.' | ')'),
     };

@@ -33,14 +33,14 @@ fn signs_are_found_outside_code() {
     for (text, expected) in [
         ("? `?` ? ``?`?`` ? \\? \\\\?", "! `?` ! ``?`?`` ! \\? \\\\!"),
         ("`?\n?`? `?\n\n?`", "`?\n?`! `!\n\n!`"),
-        // Another block ends the paragraph.
-        ("`?\n# ?` `?\n- ?` `?\n1) ?` `?\n|?`", "`!\n# !` `!\n- !` `!\n1) !` `!\n|!`"),
-        ("`?\n-?` `?\n1.?` `?\n\t?`", "`?\n-?` `?\n1.?` `?\n\t?`"),
         ("```?\n?\n``\n```?\n ```\t\n?", "```?\n?\n``\n```?\n ```\t\n!"),
         ("~~~ `?`\n?\n~~~~\n?", "~~~ `?`\n?\n~~~~\n!"),
         ("- > ```\n?\n> ```\n?", "- > ```\n?\n> ```\n!"),
         ("``` ?` \n?", "``` !` \n!"),
+        ("```\n?\n```", "```\n?\n```"),
         ("a ```\n?\n```", "a ```\n!\n```"),
+        ("? \\a? \\é? \\\n```\n? \\", "! \\a! \\é! \\\n```\n? \\"),
+        ("? \\", "! \\"),
         ("?\r\n\r\n```\r\n?\r\n```\r\n?", "!\r\n\r\n```\r\n?\r\n```\r\n!"),
     ] {
         assert_eq!(found(text), expected, "{text:?}");
@@ -48,8 +48,33 @@ fn signs_are_found_outside_code() {
 }
 
 #[test]
+fn a_code_span_ends_with_its_paragraph() {
+    for begins_block in ["#", "|", "\n", "\r\n", "- ", "*\t", "+ ", "1. ", "12) ", "123456789. ", "> - "] {
+        let text = format!("`?\n{begins_block}?`");
+        assert_eq!(found(&text), text.replace('?', "!"), "{text:?}");
+    }
+    for continues in ["", "\t", "-", "-\u{a0}", "1", "1.", "1, ", "1- ", ". ", ") ", "1234567890. ", "> ", "` "] {
+        let text = format!("`?\n{continues}`");
+        assert_eq!(found(&text), text, "{text:?}");
+    }
+}
+
+#[test]
+fn each_beginning_of_a_line_each_sign_and_each_text_is_a_decision() {
+    let mut scanner = Scanner::<Questions>::default();
+    scanner.push("Why?\nSo.", |_| {});
+    assert_eq!(scanner.decisions, ["", "Why", "?", "\n", "", "So."].len());
+}
+
+#[test]
 fn a_decision_looks_ahead_a_bounded_distance() {
     let span = |bytes: usize| format!("`{} ?{}`", "a".repeat(2000), "b".repeat(bytes));
     assert_eq!(found(&span(MAX_HELD_BYTES - 10)), span(MAX_HELD_BYTES - 10));
     assert_eq!(found(&span(MAX_HELD_BYTES)), span(MAX_HELD_BYTES).replace('?', "!"));
+    // What is certain is passed on without waiting for the end of the text.
+    for (behind, expected) in [(MAX_HELD_BYTES - 1, 0), (MAX_HELD_BYTES, 1)] {
+        let (mut scanner, mut signs) = (Scanner::<Questions>::default(), 0);
+        scanner.push(&format!("` ?{}", "b".repeat(behind)), |token| signs += usize::from(token == Token::Item(())));
+        assert_eq!(signs, expected, "{behind}");
+    }
 }

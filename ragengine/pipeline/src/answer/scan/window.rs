@@ -24,7 +24,7 @@ pub(crate) struct Window<'a> {
 impl<'a> Window<'a> {
     /// The beginning of the rest of a text. More of the text may follow, unless it is the last.
     pub(super) fn of(rest: &'a str, is_last: bool) -> Self {
-        let end = if rest.len() > MAX_HELD_BYTES { rest.floor_char_boundary(MAX_HELD_BYTES) } else { rest.len() };
+        let end = rest.floor_char_boundary(MAX_HELD_BYTES);
         Self { text: &rest[..end], is_whole: is_last || end < rest.len() }
     }
 

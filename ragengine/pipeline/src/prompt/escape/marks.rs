@@ -50,6 +50,9 @@ const MARKS: [&str; 39] = [
 /// The longest name between `<|` and `|>`, in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
+/// The last byte at which a name may end: the two characters before it have at most 6 bytes.
+const MAX_END: usize = 70;
+
 /// The positions of backslashes that break marks of chat templates: after the first character of each.
 pub(super) fn marks(line: &str) -> Vec<usize> {
     let begins = line.match_indices(['<', '[', '\u{ff1c}', '\u{ff3b}']);
@@ -73,8 +76,7 @@ fn is_barred(text: &str, opening: char, closing: char) -> bool {
     if !is_next(characters.next(), opening) || !is_next(characters.next(), '|') {
         return false;
     }
-    // The two characters before the name have at most 6 bytes.
-    let mut name = characters.take_while(|(at, _)| *at <= MAX_NAME_BYTES + 6);
+    let mut name = characters.take_while(|(at, _)| *at <= MAX_END);
     let Some((first, _)) = name.next().filter(|(_, character)| may_be_in_name(*character)) else { return false };
     let end = name.find(|(_, character)| !may_be_in_name(*character));
     let Some((end, _)) = end.filter(|(end, character)| *character == '|' && end - first <= MAX_NAME_BYTES) else {

@@ -136,6 +136,22 @@ fn plain_text_is_not_copied() {
     }
 }
 
+#[test]
+fn most_prose_is_known_to_be_plain_by_its_bytes() {
+    for (text, expected) in [
+        ("", true),
+        ("Wages come monthly - on the last day.\r\n\t~ a == b -- c", true),
+        ("a[0]", false),
+        ("a < b", false),
+        ("|---|", false),
+        ("a === b", false),
+        ("Größe", false),
+        ("a\u{0}", false),
+    ] {
+        assert_eq!(is_plain(text), expected, "{text:?}");
+    }
+}
+
 /// Texts of the characters and words that the lines of a prompt consist of, and some random characters.
 fn pieces() -> impl Strategy<Value = String> {
     const SIGNS: &[&str] = &[

@@ -65,6 +65,9 @@ fn a_larger_index_than_the_fitted_one_counts_as_one_of_that_size() {
     let sized = |chunks: usize| Evidence { chunks, ..ANSWERED }.probability();
     assert_eq!((sized(2440), sized(0)), (sized(1_000_000), sized(MIN_CHUNKS)));
     assert!(sized(100) > sized(1000) && sized(1000) > sized(2440));
+    // A quarter of the size makes the odds twice as large.
+    let odds = |chunks: usize| sized(chunks) / (1.0 - sized(chunks));
+    assert!((odds(610) / odds(2440) - 2.0).abs() < 0.01, "{}", odds(610) / odds(2440));
 }
 
 fn evidence() -> impl Strategy<Value = Evidence> {

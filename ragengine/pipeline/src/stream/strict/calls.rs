@@ -137,3 +137,57 @@ pub(in super::super) fn tool_calls(calls: Vec<ToolCall>, has_index: bool) -> Map
     fields.extend(legacy.into_iter().next().map(|call| ("function_call".to_owned(), call.function())));
     fields
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(index: u64, arguments: &str) -> CallPiece {
+        let arguments = arguments.to_owned();
+        CallPiece {
+            index: Some(index),
+            id: Some("call".to_owned()),
+            name: "tool".to_owned(),
+            arguments,
+            is_legacy: false,
+        }
+    }
+
+    #[test]
+    fn all_texts_of_a_call_are_held() {
+        let (mut calls, mut held_bytes) = (HeldCalls::default(), 7);
+        calls.add(piece(0, "{}"), &mut held_bytes);
+        assert_eq!((calls.bytes(), held_bytes), ("calltool{}".len(), 7 + "calltool{}".len()));
+        // The id and the name are repeated.
+        calls.add(piece(0, "[]"), &mut held_bytes);
+        assert_eq!((calls.bytes(), held_bytes), ("calltool{}[]".len(), 7 + "calltool{}[]".len()));
+    }
+
+    #[test]
+    fn calls_that_get_too_many_or_too_long_are_dropped() {
+        let bytes = "calltool".len();
+        for (calls, arguments, are_whole) in [
+            (1, MAX_HELD_CALL_BYTES - bytes, true),
+            (1, MAX_HELD_CALL_BYTES - bytes + 1, false),
+            (1, MAX_HELD_CALL_BYTES, false),
+            (2, MAX_HELD_CALL_BYTES / 2 - bytes, true),
+            (2, MAX_HELD_CALL_BYTES / 2 - bytes + 1, false),
+            (MAX_CALLS, 0, true),
+            (MAX_CALLS + 1, 0, false),
+            (MAX_CALLS + 2, 0, false),
+        ] {
+            let (mut held, mut held_bytes) = (HeldCalls::default(), 0);
+            for index in (0..).take(calls) {
+                held.add(piece(index, &"x".repeat(arguments)), &mut held_bytes);
+            }
+            let expected = if are_whole { calls * (bytes + arguments) } else { 0 };
+            assert_eq!(
+                (held.are_whole(), held.bytes(), held_bytes),
+                (are_whole, expected, expected),
+                "{calls} {arguments}"
+            );
+            assert!(!held.is_empty());
+        }
+        assert!(HeldCalls::default().is_empty());
+    }
+}

@@ -71,6 +71,19 @@ mod tests {
     }
 
     #[test]
+    fn a_text_can_become_empty_and_a_missing_one_can_be_written() {
+        let answer = |content: &str| {
+            format!(r#"{{"choices":[{{"index":0,"message":{{"content":{content}}},"finish_reason":"stop"}}]}}"#)
+        };
+        for (content, text, expected) in
+            [(r#""a""#, "", r#""""#), ("null", "Blocked.", r#""Blocked.""#), ("null", "", "null")]
+        {
+            let change = |_: &Choice| Change { text: text.to_owned(), ..Change::default() };
+            assert_eq!(with_changes(&answer(content), change), Some(answer(expected)));
+        }
+    }
+
+    #[test]
     fn calls_pass_if_they_are_permitted() {
         let answer = |calls: &str, reason: &str| {
             format!(r#"{{"choices":[{{"index":0,"message":{{"content":null{calls}}},"finish_reason":"{reason}"}}]}}"#)
