@@ -224,6 +224,10 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.observed.deployment = deployment(json!({"observedGeneration": 3}));
             case.observed.pods.clear();
         })),
+        ("a pod that the Deployment does not count yet", with(|case| {
+            *case = with_container(0, &running(), &nothing);
+            case.observed.deployment = deployment(json!({"observedGeneration": 3}));
+        })),
         ("no report of the server yet", with(|case| case.observed.report = None)),
         ("the report is from the old pod", with(|case| {
             let answer = Some(answer(&[(ProblemKind::VolumeFull, "0 bytes")]));
