@@ -201,9 +201,9 @@ fn the_condition_says_whether_further_backups_are_suspended() {
     ] {
         let jobs = vec![ended("one", "Complete", 10, Some(RESULT))];
         let (_, condition, _) = after(&engine(&spec), jobs, None);
-        assert_eq!(condition.message, format!("ragengine-1.tar is complete{suspended}"));
+        assert_eq!(condition.message, format!("the backup ragengine-1.tar is complete{suspended}"));
         let (_, condition, _) = after(&engine(&spec), Vec::new(), None);
-        assert_eq!(condition.message, format!("no backup has ended yet{suspended}"));
+        assert_eq!(condition.message, format!("no backup has been made yet{suspended}"));
     }
 }
 
