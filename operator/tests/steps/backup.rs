@@ -196,7 +196,10 @@ fn a_failed_backup_degrades_the_engine_until_the_next_one_succeeds() {
 fn the_condition_says_whether_further_backups_are_suspended() {
     for (spec, suspended) in [
         (SPEC.to_owned(), ""),
-        (SPEC.replace("schedule", "suspend: true, schedule"), ". Further backups are suspended, because backup.suspend is true"),
+        (
+            SPEC.replace("schedule", "suspend: true, schedule"),
+            ". Further backups are suspended, because backup.suspend is true",
+        ),
         (SPEC.replace("replicas: 1", "replicas: 0"), ". Further backups are suspended, because replicas is 0"),
     ] {
         let jobs = vec![ended("one", "Complete", 10, Some(RESULT))];

@@ -39,7 +39,7 @@ mod windows;
 pub use embedder::Embedder;
 pub use error::Error;
 pub use local::MAX_BYTES_PER_QUERY_TOKEN;
-pub use measured::{Embedding, EmbeddingMetrics};
+pub use measured::{Embedding, EmbeddingMetrics, has_document_names};
 pub use secret::Secret;
 pub use vector::Vector;
 pub use windows::Windows;

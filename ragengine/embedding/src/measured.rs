@@ -17,6 +17,14 @@ metrics! {
     }
 }
 
+/// The end of a fingerprint of vectors of texts with the names of their documents.
+const DOCUMENT_NAMES: &str = " document_names=1";
+
+/// Whether vectors with this fingerprint are those of texts with the names of their documents.
+pub fn has_document_names(fingerprint: &str) -> bool {
+    fingerprint.ends_with(DOCUMENT_NAMES)
+}
+
 /// The embedding model, with metrics. Cheap to clone.
 #[derive(Clone)]
 pub struct Embedding {
@@ -43,7 +51,7 @@ impl Embedding {
     /// two cannot be mixed in one index, so their fingerprints differ.
     #[must_use]
     pub fn with_document_names(mut self, has_names: bool) -> Self {
-        let fingerprint = || format!("{} document_names=1", self.embedder.fingerprint()).into();
+        let fingerprint = || format!("{}{DOCUMENT_NAMES}", self.embedder.fingerprint()).into();
         self.names = has_names.then(|| NamedDocuments { fingerprint: fingerprint() });
         self
     }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use ragengine_embedding::has_document_names;
 use ragengine_pipeline::ranking::answerable::{self, Evidence};
 use ragengine_pipeline::ranking::fusion::Weights;
 
@@ -124,6 +125,7 @@ impl Index {
             agreement,
             words: words.count,
             chunks,
+            has_document_names: has_document_names(&self.record.embedding_fingerprint),
         }))
     }
 }

@@ -29,6 +29,8 @@ pub struct Evidence {
     pub words: usize,
     /// The number of chunks of the index.
     pub chunks: usize,
+    /// Whether each chunk is embedded with the name of its document.
+    pub has_document_names: bool,
 }
 
 /// The fewest chunks for which the regression holds. In a smaller index, nearly every word of a question is unknown.
@@ -37,9 +39,18 @@ pub const MIN_CHUNKS: usize = 30;
 /// The least probability for which a question gets context.
 const MIN_PROBABILITY: f32 = 0.5;
 
-/// The constant of the regression, with which a probability of 0.5 lets 92% of the answerable questions of the split `tune`
-/// through, and 4% of the others.
-const CONSTANT: f32 = -12.15;
+/// A logistic regression. docs/quality.md says what it was fitted with, and which share of the questions it lets through.
+struct Regression {
+    constant: f32,
+    /// The weights of the features, in their order.
+    weights: [f32; FEATURES],
+}
+
+/// For chunks that are embedded alone.
+const ALONE: Regression = Regression { constant: -11.9, weights: [1.22, 1.03, 4.23, 2.22, -3.7, 1.41, 2.47] };
+
+/// For chunks that are embedded with the names of their documents. Their distances vary more.
+const NAMED: Regression = Regression { constant: -12.15, weights: [1.75, 1.61, 4.74, 2.16, -3.13, 1.67, 2.06] };
 
 /// The number of chunks of the index that the constant and the weights were fitted with.
 const FITTED_CHUNKS: f32 = 2440.0;
@@ -47,9 +58,6 @@ const FITTED_CHUNKS: f32 = 2440.0;
 /// What is added for each logarithm of the size by which an index is smaller: it has fewer of a question's words, and
 /// fewer chunks that are near to it by chance.
 const SMALLER_INDEX: f32 = 0.5;
-
-/// The weights of the features, in their order. docs/quality.md says what they were fitted with.
-const WEIGHTS: [f32; FEATURES] = [1.75, 1.61, 4.74, 2.16, -3.13, 1.67, 2.06];
 
 /// The number of features.
 const FEATURES: usize = 7;
@@ -73,10 +81,11 @@ impl Evidence {
 
     /// The probability that the index can answer the question, 0 to 1, where as many questions can be answered as not.
     pub fn probability(&self) -> f32 {
-        let sum = WEIGHTS.iter().zip(self.features()).map(|(weight, feature)| weight * feature).sum::<f32>();
+        let Regression { constant, weights } = if self.has_document_names { NAMED } else { ALONE };
+        let sum = weights.iter().zip(self.features()).map(|(weight, feature)| weight * feature).sum::<f32>();
         #[expect(clippy::cast_precision_loss, reason = "a size needs no more digits")]
         let chunks = (self.chunks.max(MIN_CHUNKS) as f32).min(FITTED_CHUNKS);
-        let constant = CONSTANT + SMALLER_INDEX * (FITTED_CHUNKS / chunks).ln();
+        let constant = constant + SMALLER_INDEX * (FITTED_CHUNKS / chunks).ln();
         1.0 / (1.0 + (-(constant + sum)).exp())
     }
 

@@ -14,6 +14,7 @@ const ANSWERED: Evidence = Evidence {
     agreement: 0.4,
     words: 9,
     chunks: 2440,
+    has_document_names: true,
 };
 
 #[test]
@@ -72,9 +73,9 @@ fn a_larger_index_than_the_fitted_one_counts_as_one_of_that_size() {
 
 fn evidence() -> impl Strategy<Value = Evidence> {
     let shares = (0.0..3.0_f32, 0.0..1.0_f32, 0.0..1.0_f32, 0.0..1.0_f32);
-    ((0.0..4.0_f32, 0.0..1.0_f32, 0.0..4.0_f32, 0.0..1.0_f32), shares, (0..200_usize, 0..100_000_usize)).prop_map(
-        |(distances, shares, counts)| {
-            let (words, chunks) = counts;
+    ((0.0..4.0_f32, 0.0..1.0_f32, 0.0..4.0_f32, 0.0..1.0_f32), shares, (0..200_usize, 0..100_000_usize, any::<bool>()))
+        .prop_map(|(distances, shares, counts)| {
+            let (words, chunks, has_document_names) = counts;
             let (nearest_distance, behind, background_mean, background_deviation) = distances;
             let (bm25_lead_share, covered_share, unknown_share, agreement) = shares;
             Evidence {
@@ -88,9 +89,9 @@ fn evidence() -> impl Strategy<Value = Evidence> {
                 agreement,
                 words,
                 chunks,
+                has_document_names,
             }
-        },
-    )
+        })
 }
 
 proptest! {
