@@ -55,9 +55,9 @@ const NAMED: Regression = Regression { constant: -12.15, weights: [1.75, 1.61, 4
 /// The number of chunks of the index that the constant and the weights were fitted with.
 const FITTED_CHUNKS: f32 = 2440.0;
 
-/// What is added for each logarithm of the size by which an index is smaller: it has fewer of a question's words, and
-/// fewer chunks that are near to it by chance.
-const SMALLER_INDEX: f32 = 0.5;
+/// What is added for each logarithm of the size by which an index is smaller: among few chunks, the best one stands out
+/// more by chance.
+const SMALLER_INDEX: f32 = -0.2;
 
 /// The number of features.
 const FEATURES: usize = 7;

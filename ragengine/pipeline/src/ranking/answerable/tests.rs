@@ -65,10 +65,10 @@ fn the_model_s_scale_does_not_matter() {
 fn a_larger_index_than_the_fitted_one_counts_as_one_of_that_size() {
     let sized = |chunks: usize| Evidence { chunks, ..ANSWERED }.probability();
     assert_eq!((sized(2440), sized(0)), (sized(1_000_000), sized(MIN_CHUNKS)));
-    assert!(sized(100) > sized(1000) && sized(1000) > sized(2440));
-    // A quarter of the size makes the odds twice as large.
+    assert!(sized(100) < sized(1000) && sized(1000) < sized(2440));
+    // A quarter of the size multiplies the odds by 4 to the power of -0.2.
     let odds = |chunks: usize| sized(chunks) / (1.0 - sized(chunks));
-    assert!((odds(610) / odds(2440) - 2.0).abs() < 0.01, "{}", odds(610) / odds(2440));
+    assert!((odds(610) / odds(2440) - 0.758).abs() < 0.01, "{}", odds(610) / odds(2440));
 }
 
 fn evidence() -> impl Strategy<Value = Evidence> {
@@ -106,7 +106,7 @@ proptest! {
             Evidence { covered_share: evidence.covered_share + by, ..evidence },
             Evidence { unknown_share: evidence.unknown_share - by, ..evidence },
             Evidence { agreement: evidence.agreement + by, ..evidence },
-            Evidence { chunks: evidence.chunks / 2, ..evidence },
+            Evidence { chunks: evidence.chunks * 2, ..evidence },
         ] {
             prop_assert!(better.probability() >= before, "{evidence:?} {better:?}");
         }
