@@ -86,7 +86,7 @@ print_what_to_try() {
         address=${address##*@}
         model="${LLM_MODEL:-the first model} at ${address%%\?*}"
     fi
-    local question='Which model answers when no language model is configured?'
+    local question='What happens to documents when the server is killed?'
     local messages="[{\"role\": \"user\", \"content\": \"$question\"}]"
     local document='{"doc_id": "lunch", "text": "Lunch is served at half past twelve in the garden.", '
     document+='"metadata": {"topic": "lunch"}}'
