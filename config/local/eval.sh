@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Measures retrieval with the questions in ragengine/evaluation/data. Downloads the packages that the passages come
-# from, indexes the passages in a separate server, and writes the figures into docs/quality.md and a report below the
-# target folder. Arguments are passed to `ragengine eval`, and then docs/quality.md stays as it is.
+# Measures retrieval with the questions in ragengine/evaluation/data: those of queries.jsonl, and the short ones of
+# short.jsonl. Downloads the packages that the passages come from, indexes the passages in a separate server, and writes
+# the figures into docs/quality.md and reports below the target folder. Arguments are passed to `ragengine eval`, and
+# then docs/quality.md stays as it is.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
@@ -71,12 +72,25 @@ index_passages() {
     "$ragengine" ingest "$work/passages" --index evaluation --source passages --server "$client_url"
 }
 
-# Replaces what is between the two marks in docs/quality.md.
+# Asks the questions of a file, and writes a report and figures with the name of that file.
+evaluate() {
+    local questions="$1" name
+    name=$(basename "$questions" .jsonl)
+    shift
+    "$ragengine" eval "$questions" --index evaluation --server "$client_url" \
+        --output "$results/$name.html" --markdown "$results/$name.md" "$@"
+    echo "The report with plots is $results/$name.html"
+}
+
+# Replaces what is between the two marks of each file in docs/quality.md.
 write_page() {
-    awk -v figures="$results/figures.md" '
+    awk -v results="$results" '
         /^<!-- figures end -->/ { inside = 0 }
         !inside { print }
-        /^<!-- figures begin/ { inside = 1; print ""; while ((getline line < figures) > 0) print line; print "" }
+        /^<!-- figures of / {
+            inside = 1; figures = results "/" $4 ".md"
+            print ""; while ((getline line < figures) > 0) print line; print ""
+        }
     ' "$page" >"$work/page.md"
     cp "$work/page.md" "$page"
 }
@@ -105,11 +119,11 @@ if fetched; then
 else
     step "Fetching the packages that the passages come from (15 MB)" fetch
 fi
-passages cut --archives "$archives" --output "$work/passages" --questions "$data/queries.jsonl"
+passages cut --archives "$archives" --output "$work/passages" \
+    --questions "$data/queries.jsonl" --questions "$data/short.jsonl"
 start_server
 step "Starting the server" wait_until_ready
 step "Indexing the passages" index_passages
-"$ragengine" eval "$data/queries.jsonl" --index evaluation --server "$client_url" \
-    --output "$results/report.html" --markdown "$results/figures.md" "$@"
+evaluate "$data/queries.jsonl" "$@"
+evaluate "$data/short.jsonl" "$@"
 if (($# == 0)); then write_page; fi
-echo "The report with plots is $results/report.html"

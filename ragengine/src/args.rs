@@ -1,6 +1,7 @@
 //! The command line.
 
 mod eval;
+mod import;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use eval::{Eval, EvalRetrieval, EvalSplit, EvalThreshold};
+pub use import::{Import, ImportKaito};
 
 /// Retrieval-augmented chat over the OpenAI API, answered from your documents, with their sources.
 #[derive(Debug, Parser)]
@@ -25,6 +27,9 @@ pub enum Command {
     Serve(SettingsFile),
     /// Send a file, or the text files of a folder, to a running server. Unchanged files are skipped.
     Ingest(Ingest),
+    /// Send the documents of another system's index to a running server.
+    #[command(subcommand)]
+    Import(Import),
     /// Measure how well an index of a running server answers questions whose relevant documents are known.
     ///
     /// Prints recall, MRR and nDCG, and the shares of questions that get any context, for each way to retrieve.

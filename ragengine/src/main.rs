@@ -27,6 +27,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Serve(file) => cli::serve::run(file.config.as_deref()),
         Command::Ingest(ingest) => cli::ingest::run(&ingest),
+        Command::Import(import) => cli::import::run(&import),
         Command::Eval(eval) => cli::eval::run(&eval),
         Command::Backup(backup) => cli::backup::run(&backup),
         Command::Restore(restore) => cli::restore::run(&restore),

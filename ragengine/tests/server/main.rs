@@ -34,6 +34,7 @@ mod generations;
 mod goldens;
 mod guarded_answers;
 mod hybrid;
+mod import_kaito;
 mod interactions;
 mod language_model_health;
 mod log_texts;

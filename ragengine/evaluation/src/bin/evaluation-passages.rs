@@ -37,9 +37,9 @@ enum Command {
         /// The folder to write to. It must not exist.
         #[arg(long, value_name = "FOLDER")]
         output: PathBuf,
-        /// Questions: fail if one names a passage that does not exist.
+        /// Questions: fail if one names a passage that does not exist. May be given several times.
         #[arg(long, value_name = "FILE")]
-        questions: Option<PathBuf>,
+        questions: Vec<PathBuf>,
     },
 }
 
@@ -55,9 +55,7 @@ fn main() -> Result<()> {
         Command::Archives => packages.iter().try_for_each(|package| writeln!(out, "{}", package.file))?,
         Command::Cut { archives, output, questions } => {
             let passages = cut(&packages, &archives)?;
-            if let Some(questions) = questions {
-                check(&questions, &passages)?;
-            }
+            questions.iter().try_for_each(|questions| check(questions, &passages))?;
             write_all(&passages, &output).with_context(|| format!("cannot write to {}", output.display()))?;
             for (kind, count) in counts(&passages) {
                 writeln!(out, "{kind}: {count} passages")?;

@@ -42,9 +42,13 @@ mod tests {
         parse(include_str!("../../data/queries.jsonl")).unwrap()
     }
 
+    fn short() -> Vec<Question> {
+        parse(include_str!("../../data/short.jsonl")).unwrap()
+    }
+
     #[test]
     fn each_question_of_this_repository_has_the_split_of_its_first_document() {
-        for question in own() {
+        for question in own().into_iter().chain(short()) {
             assert_eq!(question.split, split_of(&question), "{}", question.id);
         }
     }
@@ -60,6 +64,14 @@ mod tests {
             assert!(of_kind.iter().sum::<usize>() >= needed, "{kind:?}: {of_kind:?}");
             assert!(of_kind.len() == 3 && of_kind.iter().all(|&count| count >= needed / 4), "{kind:?}: {of_kind:?}");
         }
+    }
+
+    #[test]
+    fn the_short_questions_are_short_and_as_many_have_an_answer_as_not() {
+        assert!(short().iter().all(|question| question.query.split_whitespace().count() <= 7));
+        let (unanswerable, answerable): (Vec<_>, Vec<_>) =
+            short().into_iter().partition(|question| question.kind == Kind::Unanswerable);
+        assert!(answerable.len() >= 100 && unanswerable.len() >= 100);
     }
 
     #[test]

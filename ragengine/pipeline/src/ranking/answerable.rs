@@ -47,10 +47,14 @@ struct Regression {
 }
 
 /// For chunks that are embedded alone.
-const ALONE: Regression = Regression { constant: -11.9, weights: [1.22, 1.03, 4.23, 2.22, -3.7, 1.41, 2.47] };
+const ALONE: Regression = Regression { constant: -18.9, weights: [1.12, 1.69, 2.95, 2.44, -4.35, 1.79, 5.33] };
 
 /// For chunks that are embedded with the names of their documents. Their distances vary more.
-const NAMED: Regression = Regression { constant: -12.15, weights: [1.75, 1.61, 4.74, 2.16, -3.13, 1.67, 2.06] };
+const NAMED: Regression = Regression { constant: -18.35, weights: [1.46, 2.8, 3.69, 2.45, -4.14, 2.58, 4.59] };
+
+/// A question with fewer words counts as if it had this many. The longer a question, the more likely is it that two of
+/// its words meet in a chunk by chance; among short questions, the number of words tells nothing.
+const MIN_WORDS: usize = 8;
 
 /// The number of chunks of the index that the constant and the weights were fitted with.
 const FITTED_CHUNKS: f32 = 2440.0;
@@ -67,7 +71,7 @@ impl Evidence {
     pub fn features(&self) -> [f32; FEATURES] {
         let deviations = |distance: f32| distance / self.background_deviation.max(1e-3);
         #[expect(clippy::cast_precision_loss, reason = "a question has few words")]
-        let words = self.words.max(1) as f32;
+        let words = self.words.max(MIN_WORDS) as f32;
         [
             deviations(self.background_mean - self.nearest_distance).clamp(-10.0, 10.0),
             deviations(self.tenth_distance - self.nearest_distance).clamp(0.0, 3.0),

@@ -62,6 +62,13 @@ fn the_model_s_scale_does_not_matter() {
 }
 
 #[test]
+fn the_number_of_words_tells_nothing_below_eight() {
+    let worded = |words: usize| Evidence { words, ..ANSWERED }.probability();
+    assert_eq!([0, 1, 7].map(worded), [8; 3].map(worded));
+    assert!(worded(8) < worded(9));
+}
+
+#[test]
 fn a_larger_index_than_the_fitted_one_counts_as_one_of_that_size() {
     let sized = |chunks: usize| Evidence { chunks, ..ANSWERED }.probability();
     assert_eq!((sized(2440), sized(0)), (sized(1_000_000), sized(MIN_CHUNKS)));

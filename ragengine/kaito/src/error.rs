@@ -1,0 +1,47 @@
+use std::io;
+
+/// Why a persisted index cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum KaitoError {
+    /// A file cannot be read.
+    #[error("cannot read {file}: {error}")]
+    Read {
+        /// The name of the file in the folder.
+        file: &'static str,
+        /// The reason.
+        #[source]
+        error: io::Error,
+    },
+    /// A file does not have the structure that llama-index writes.
+    #[error("{file} is not a store of llama-index: {error}")]
+    Store {
+        /// The name of the file.
+        file: &'static str,
+        /// The reason.
+        #[source]
+        error: serde_json::Error,
+    },
+    /// The folder has no or several indexes.
+    #[error("index_store.json has {0} indexes, not 1: persist each index to its own folder with POST /persist/NAME")]
+    Indexes(usize),
+    /// A document has a chunk that is not in the store.
+    #[error("docstore.json lacks chunk '{node_id}' of document '{doc_id}'")]
+    MissingChunk {
+        /// The document.
+        doc_id: String,
+        /// The chunk.
+        node_id: String,
+    },
+}
+
+impl KaitoError {
+    /// The error's kind, for logs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Read { .. } => "read",
+            Self::Store { .. } => "store",
+            Self::Indexes(_) => "indexes",
+            Self::MissingChunk { .. } => "missing_chunk",
+        }
+    }
+}

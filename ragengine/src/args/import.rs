@@ -1,0 +1,34 @@
+//! Arguments of `ragengine import`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::Server;
+
+/// The systems whose indexes can be imported.
+#[derive(Debug, Subcommand)]
+pub enum Import {
+    /// Import an index that KAITO's RAGEngine persisted with POST /persist/NAME.
+    ///
+    /// The documents keep their ids and metadata. Their texts are joined from KAITO's chunks, and split and embedded
+    /// anew. Documents that were imported before and have not changed are skipped, so an interrupted import can be run
+    /// again. See docs/migrating-from-kaito.md.
+    Kaito(ImportKaito),
+}
+
+/// Arguments of `ragengine import kaito`.
+#[derive(Debug, Args)]
+pub struct ImportKaito {
+    /// The folder of the persisted index. docstore.json and index_store.json are read.
+    pub folder: PathBuf,
+    /// The index. It is created if it does not exist. [default: the name of the persisted index]
+    #[arg(long, value_name = "NAME")]
+    pub index: Option<String>,
+    /// The source of these documents.
+    #[arg(long, value_name = "NAME", default_value = "kaito")]
+    pub source: String,
+    /// The server.
+    #[command(flatten)]
+    pub server: Server,
+}
