@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ragengine_settings::sync::AddressRange;
 
 use crate::defaults::Allowance;
+use crate::karpenter::NodeClass;
 use crate::openshift::OpenShift;
 use crate::server_image::ServerImage;
 
@@ -72,6 +73,10 @@ pub struct Run {
     /// The privileged settings that podTemplate of a RAGEngine may use, separated by commas. Default: none.
     #[arg(long, env = "POD_TEMPLATE", value_enum, value_delimiter = ',')]
     pub pod_template: Vec<Allowance>,
+    /// The node class of Karpenter for the nodes of engines with compute.instanceType, as GROUP/KIND/NAME, such as
+    /// karpenter.k8s.aws/EC2NodeClass/default. Default: the operator makes no nodes.
+    #[arg(long, env = "NODE_CLASS")]
+    pub node_class: Option<NodeClass>,
     /// The operator's own ServiceAccount, which engines must not use.
     #[arg(long, env = "SERVICE_ACCOUNT")]
     pub service_account: Option<String>,

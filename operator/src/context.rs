@@ -21,6 +21,7 @@ use crate::engine::Engines;
 use crate::events::Events;
 use crate::metrics::Metrics;
 use crate::names::{Identity, IndexIdentity, Kind, Owner};
+use crate::rag_engine::nodes::Attempts;
 use crate::records::Records;
 use crate::watches::{Caches, Referrers};
 
@@ -55,6 +56,8 @@ pub struct Context {
     pub started: Started,
     /// Deleted Indexes whose documents may be deleted.
     pub departures: Departures,
+    /// When NodeClaims were made last.
+    pub attempts: Attempts,
     /// The addresses of the API server.
     pub api_server: Arc<ApiServer>,
     /// The issuer of the cluster's ServiceAccount tokens.
@@ -110,6 +113,7 @@ impl Context {
         self.defaults.rollouts.end(uid);
         self.departures.forget_engine(uid);
         self.engines.forget(uid);
+        self.attempts.forget(uid);
         self.statuses.forget(uid);
         self.failures.forget(uid);
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use clap::ValueEnum;
 use ragengine_settings::sync::AddressRange;
 
+use crate::karpenter::NodeClass;
 use crate::openshift::PodUser;
 use crate::rollouts::Rollouts;
 use crate::server_image::ServerImage;
@@ -34,6 +35,8 @@ pub struct Defaults {
     pub account: Option<String>,
     /// The privileged settings that `podTemplate` may use.
     pub pod_template: BTreeSet<Allowance>,
+    /// The node class of the nodes that are made for engines. `None`: no nodes are made.
+    pub node_class: Option<NodeClass>,
 }
 
 /// A privileged setting of `podTemplate` that the operator's administrator must allow.

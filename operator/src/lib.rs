@@ -4,7 +4,7 @@
 //! `rag_engine` and `index` contain the two reconciles, which read like tables of contents. Only their steps `observe`
 //! and `apply` do I/O: `apply` writes the objects of engines, `index::apply` and `sync_job` those of Indexes, and
 //! `report` writes every status. Only `engine` and `records` talk to the servers, `api_server` and `cluster_issuer` read
-//! what the API server says about itself.
+//! what the API server says about itself, `karpenter` whether the cluster has NodeClaims.
 
 pub mod access_rules;
 pub mod admin;
@@ -25,6 +25,7 @@ pub mod gateway;
 mod hash;
 pub mod index;
 pub mod job;
+pub mod karpenter;
 pub mod lease;
 pub mod metrics;
 pub mod names;

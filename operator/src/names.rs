@@ -40,6 +40,12 @@ pub const CONTAINER: &str = "ragengine";
 /// engine's Service selects.
 pub const BACKUP: &str = "ragengine-backup";
 
+/// The label of a node that is made for one RAGEngine, and of its NodeClaim, with the uid of the RAGEngine.
+pub const NODE_OF: &str = "ragengine.dev/node-of";
+
+/// The label of these with the namespace of the RAGEngine.
+const ENGINE_NAMESPACE: &str = "ragengine.dev/engine-namespace";
+
 /// The most characters of a CronJob's name, to which the names of its Jobs add eleven.
 const MAX_CRON_JOB_NAME: usize = 52;
 
@@ -78,6 +84,12 @@ impl Owner {
         let index = index_of(metadata).map(|name| owner(Kind::Index, name));
         let engine = engine_of(metadata).filter(|_| index.is_none() || is_deletion(metadata));
         index.into_iter().chain(engine.map(|name| owner(Kind::Engine, name))).collect()
+    }
+
+    /// The RAGEngine that a NodeClaim was made for.
+    pub fn of_node_claim(metadata: &ObjectMeta) -> Option<Self> {
+        let label = |name: &str| metadata.labels.as_ref()?.get(name).cloned();
+        Some(Self { kind: Kind::Engine, namespace: label(ENGINE_NAMESPACE)?, name: label(ENGINE)? })
     }
 }
 
@@ -182,6 +194,18 @@ impl Identity {
     /// The labels that select its pods. They never change, because the selector of a Deployment is immutable.
     pub fn selector(&self) -> BTreeMap<String, String> {
         BTreeMap::from([(NAME.to_owned(), "ragengine".to_owned()), (INSTANCE.to_owned(), self.name.clone())])
+    }
+
+    /// The labels of its nodes and of their NodeClaims.
+    pub fn node_labels(&self) -> BTreeMap<String, String> {
+        [(NODE_OF, &self.uid), (ENGINE, &self.name), (ENGINE_NAMESPACE, &self.namespace)]
+            .map(|(label, value)| (label.to_owned(), value.clone()))
+            .into()
+    }
+
+    /// Whether a NodeClaim was made for it, and not for an earlier RAGEngine of the same name.
+    pub fn made_node_claim(&self, metadata: &ObjectMeta) -> bool {
+        metadata.labels.as_ref().and_then(|labels| labels.get(NODE_OF)).is_some_and(|uid| *uid == self.uid)
     }
 
     /// The selector as text, for the scale subresource.

@@ -4,7 +4,7 @@
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde::Serialize;
 
-use crate::{api_server, gateway};
+use crate::{api_server, gateway, karpenter};
 
 /// The rules by namespace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -15,6 +15,8 @@ pub struct Permissions {
     pub own: Vec<PolicyRule>,
     /// For the namespace of the API server's endpoints.
     pub api_server: Vec<PolicyRule>,
+    /// For the whole cluster, if the operator makes nodes.
+    pub nodes: Vec<PolicyRule>,
 }
 
 /// Verbs for some resources of one API group.
@@ -27,7 +29,8 @@ struct Rule {
 /// Rules for watched namespaces. Applying an object that does not exist needs `create` in addition to `patch`; `get`
 /// checks whether another client created it.
 const WATCHED: &[Rule] = &[
-    Rule { group: "ragengine.dev", resources: &["ragengines"], verbs: &["list", "watch"] },
+    // `patch` sets and removes the finalizer of an engine with NodeClaims.
+    Rule { group: "ragengine.dev", resources: &["ragengines"], verbs: &["list", "watch", "patch"] },
     Rule { group: "ragengine.dev", resources: &["ragengines/status"], verbs: &["patch"] },
     // `get` is the final check before the documents of a deleted Index are deleted. `patch` removes the finalizer of
     // earlier versions.
@@ -71,6 +74,10 @@ const OWN: &[Rule] =
 /// The addresses of the API server, which sources must not use.
 const ENDPOINTS: Rule = Rule { group: "discovery.k8s.io", resources: &["endpointslices"], verbs: &["get"] };
 
+/// NodeClaims are in no namespace, and never changed.
+const NODES: &[Rule] =
+    &[Rule { group: karpenter::GROUP, resources: &["nodeclaims"], verbs: &["list", "watch", "create", "delete"] }];
+
 /// All rules.
 pub fn permissions() -> Permissions {
     let endpoints =
@@ -79,6 +86,7 @@ pub fn permissions() -> Permissions {
         watched: WATCHED.iter().map(policy_rule).collect(),
         own: OWN.iter().map(policy_rule).collect(),
         api_server: vec![endpoints],
+        nodes: NODES.iter().map(policy_rule).collect(),
     }
 }
 

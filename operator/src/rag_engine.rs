@@ -7,11 +7,13 @@ pub mod build;
 pub mod hold;
 pub mod monitoring;
 pub mod next;
+pub mod nodes;
 pub mod observe;
 pub mod pod;
 pub mod pod_template;
 pub mod prepare;
 pub mod references;
+pub mod release;
 pub mod settings;
 pub mod status;
 pub mod status_update;
@@ -39,18 +41,18 @@ use crate::times::whole_seconds;
 pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, Error> {
     if engine.metadata.deletion_timestamp.is_some() {
         // Kubernetes garbage collection deletes the objects that the engine owns.
-        return Ok(Action::await_change());
+        return release::release(engine, context).await;
     }
     let identity = Identity::of(engine);
     let validated = validate::validate(engine, &context.defaults);
     context.referrers.set(identity.owner(), observe::referred(engine, &identity, validated.as_ref().ok()));
-    let observed = observe::observe(context, engine, &validated).await.map_err(Error::Observe)?;
+    let observed = observe::observe(context, engine, &validated).await?;
 
     let before = context.statuses.last(&identity.uid, engine.status.as_ref());
     let input = EngineInput { engine, validated: validated.as_ref(), before: &before };
     let prepared = prepare::prepare(input, observed, &context.defaults)?;
 
-    let attempted = apply::apply(context, &identity, prepared).await;
+    let attempted = apply::apply(context, engine, prepared).await;
     context.engines.ask(&identity, attempted.observed().target());
     // A failed deletion must not prevent the status from being written.
     let deletion = match attempted.hold() {

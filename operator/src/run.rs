@@ -234,6 +234,7 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
             allowed_ranges: arguments.allowed_ranges.clone(),
             account: arguments.service_account.clone(),
             pod_template: arguments.pod_template.iter().copied().collect(),
+            node_class: arguments.node_class.clone(),
         },
     }
 }

@@ -24,9 +24,10 @@ use crate::error::Error;
 use crate::events::Events;
 use crate::gateway::Gateways;
 use crate::index;
+use crate::karpenter;
 use crate::metrics::Metrics;
 use crate::names::{Identity, IndexIdentity, Kind, Owner};
-use crate::rag_engine::{self, settings::has_modes};
+use crate::rag_engine::{self, nodes::Attempts, settings::has_modes};
 use crate::records::Records;
 use crate::report::failed;
 use crate::server_token::ServerToken;
@@ -92,6 +93,7 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         index_statuses: Statuses::default(),
         started: Started::default(),
         departures: Departures::default(),
+        attempts: Attempts::default(),
         api_server: Arc::clone(&shared.api_server),
         cluster_issuer: Arc::clone(&shared.cluster_issuer),
         clock: Arc::clone(&shared.clock),
@@ -125,6 +127,7 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         context: Arc::clone(&context),
         wake: wake.clone(),
     });
+    let for_nodes = wake.clone();
     let for_keys = wake;
     let indexes = Controller::for_stream(indexes, context.index_store.clone())
         .with_config(Config::default().concurrency(for_indexes))
@@ -134,6 +137,7 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         tokio::spawn(Arc::clone(&context.engines).run()),
         tokio::spawn(Arc::clone(&context.records).run()),
         tokio::spawn(hand_over_keys(Arc::clone(&context), for_keys)),
+        tokio::spawn(karpenter::follow(Arc::clone(&context), for_nodes)),
     ];
     let for_reconciles = Arc::clone(&context);
     let controllers = Box::pin(async move {

@@ -12,7 +12,7 @@ use crate::place::Place;
 use crate::{render, run};
 
 /// A value that the schema refuses, and the words of the error.
-const REFUSED: [(&str, &str); 17] = [
+const REFUSED: [(&str, &str); 20] = [
     ("replica=2", "additional properties 'replica' not allowed"),
     (r#"image={"repo":"a"}"#, "at '/image': additional properties 'repo' not allowed"),
     (r#"metrics={"podMonitor":{"label":{}}}"#, "additional properties 'label' not allowed"),
@@ -28,6 +28,9 @@ const REFUSED: [(&str, &str); 17] = [
     (r#"log={"format":"xml"}"#, "must be one of 'json', 'text'"),
     ("concurrency=0", "at '/concurrency': minimum"),
     ("maxRollouts=0", "at '/maxRollouts': minimum"),
+    (r#"karpenter={"nodeClass":"default"}"#, "at '/karpenter/nodeClass': got string, want object"),
+    (r#"karpenter={"nodeClass":{"name":"default"}}"#, "at '/karpenter/nodeClass': properties 'group', 'kind' required"),
+    (r#"karpenter={"nodeClass":{"group":"a/b","kind":"C","name":"d"}}"#, "at '/karpenter/nodeClass/group': 'a/b' does not"),
     (r#"crds={"install":"yes"}"#, "at '/crds/install': got string, want boolean"),
     (r#"podLabels={"team":1}"#, "at '/podLabels/team': got number, want string"),
 ];

@@ -94,6 +94,8 @@ pub enum Reason {
     VolumeNotMounted,
     /// No node has room for the pod or matches its constraints.
     PodUnschedulable,
+    /// A node that is made for `compute.instanceType` is not ready.
+    NodeNotReady,
     /// The image cannot be pulled.
     ImagePullFailed,
     /// The container cannot be started.
@@ -139,7 +141,7 @@ pub enum Reason {
     Refilling,
     /// The documents of a deleted Index with the same name are being deleted.
     Deleting,
-    /// The documents of a deleted Index could not be deleted.
+    /// The documents of a deleted Index, or the nodes of a deleted RAGEngine, could not be deleted.
     DeletionFailed,
     /// The RAGEngine does not exist.
     EngineNotFound,

@@ -30,10 +30,10 @@ pub use rag_engine::{
     FilterRule, Guardrails, HistoryFormat, HttpRoute, Image, ImagePullPolicy, InferenceService, Ingress, Interactions,
     IpBlock, JwtIssuer, LabelSelector, Limits, LocalEmbedding, LocalReranker, NetworkPeer, NetworkPolicy,
     ParentReference, PersistentVolume, PipelineStages, PodTemplate, PodTemplateMetadata, Pooling, Postgres, Protocol,
-    QueryStages, RagEngine, RagEngineSpec, RagEngineStatus, Redis, RemoteEmbedding, Rerank, RerankBackend, Reranking,
-    Resources, Restore, Retrieval, RetrievalMode, RetrieveStages, Rewrite, SessionStore, SessionToken, Sessions,
-    StateStore, Storage, TEXT_LANGUAGES, Threshold, Tls, Tracing, VectorDatabase, Volume, WhenDown, Writes,
-    is_access_rule,
+    QueryStages, RAG_ENGINE_FINALIZER, RagEngine, RagEngineSpec, RagEngineStatus, Redis, RemoteEmbedding, Rerank,
+    RerankBackend, Reranking, Resources, Restore, Retrieval, RetrievalMode, RetrieveStages, Rewrite, SessionStore,
+    SessionToken, Sessions, StateStore, Storage, TEXT_LANGUAGES, Threshold, Tls, Tracing, VectorDatabase, Volume,
+    WhenDown, Writes, is_access_rule,
 };
 pub use reference::{index_reference, rag_engine_reference};
 pub use secret_keys::{

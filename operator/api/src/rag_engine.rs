@@ -75,6 +75,9 @@ pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage,
 pub use tls::Tls;
 pub use tracing::Tracing;
 
+/// The finalizer of a RAGEngine that has NodeClaims. They are in no namespace, so Kubernetes does not delete them with it.
+pub const RAG_ENGINE_FINALIZER: &str = "ragengine.dev/node-claims";
+
 /// Desired state of a RAGEngine.
 #[derive(CustomResource, KubeSchema, Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[kube(

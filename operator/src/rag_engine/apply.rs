@@ -1,5 +1,6 @@
 //! Writes the objects of an engine: the only step that changes something in the cluster.
 
+pub mod nodes;
 mod outcomes;
 mod token;
 
@@ -9,7 +10,9 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
+use nodes::NodeWriter;
 use outcomes::Outcomes;
+use ragengine_operator_api::RagEngine;
 use serde_json::json;
 
 use super::backups::ObservedBackups;
@@ -17,7 +20,7 @@ use super::build::{Desired, runs};
 use super::hold::Hold;
 use super::observe::Observed;
 use super::prepare::{Prepared, Work};
-use crate::apply::{ApplyError, ApplyOutcome, Refused, Writer, classify, described};
+use crate::apply::{ApplyError, ApplyOutcome, Freshness, Refused, Writer, classify, described};
 use crate::context::Context;
 use crate::names::{FIELD_MANAGER, Identity};
 use crate::requests::within_limit;
@@ -96,8 +99,10 @@ impl Attempted {
 }
 
 /// Executes the prepared work.
-pub async fn apply(context: &Context, identity: &Identity, prepared: Prepared) -> Attempted {
+pub async fn apply(context: &Context, engine: &RagEngine, prepared: Prepared) -> Attempted {
+    let identity = &Identity::of(engine);
     let writer = Writer { client: &context.client, memory: &context.memory, identity };
+    let nodes = NodeWriter { client: &context.client, attempts: &context.attempts, engine };
     let (observed, work) = prepared.into_parts();
     match work {
         Work::Leave(hold) => Attempted::of(observed, hold, Outcomes::default()),
@@ -105,9 +110,9 @@ pub async fn apply(context: &Context, identity: &Identity, prepared: Prepared) -
             let failed = stop(&context.client, identity, &running).await.err();
             Attempted::of(observed, None, Outcomes { failed, ..Outcomes::default() })
         }
-        Work::Apply(desired) => objects(&writer, *desired, observed).await,
+        Work::Apply(desired) => objects(&writer, &nodes, *desired, observed).await,
         Work::ApplyInTurn(desired) => match context.defaults.rollouts.begin(&identity.uid) {
-            Ok(()) => objects(&writer, *desired, observed).await,
+            Ok(()) => objects(&writer, &nodes, *desired, observed).await,
             Err(others) => in_queue(&writer, *desired, observed, Hold::Queued { others }).await,
         },
     }
@@ -115,7 +120,12 @@ pub async fn apply(context: &Context, identity: &Identity, prepared: Prepared) -
 
 /// Applies all desired objects and removes those that are no longer desired. One failure does not stop the other
 /// objects, except that the pod is created or changed only if its mounts and network policies are in place.
-async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> Attempted {
+async fn objects(
+    writer: &Writer<'_>,
+    node_writer: &NodeWriter<'_>,
+    desired: Desired,
+    mut observed: Observed,
+) -> Attempted {
     // No `..`: the compiler must point here when a kind of object is added.
     let Desired {
         config_map,
@@ -125,6 +135,7 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
         ingress,
         http_route,
         write_token,
+        node_claims,
         claim,
         network_policy,
         sync_network_policy,
@@ -156,7 +167,17 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
     let ingress = all.take(writer.apply_or_remove(ingress, observed.ingress).await);
     let http_route = all.take(writer.apply_or_remove(http_route, observed.http_route).await);
     let deployment = match deployment.filter(|deployment| may_run || !runs(deployment)) {
-        Some(deployment) => all.take(writer.apply(deployment, observed.deployment).await),
+        Some(deployment) => {
+            all.note(node_writer.provide(&node_claims, &mut observed.nodes).await.map(|()| Freshness::Current));
+            let placed = writer.apply(deployment, observed.deployment).await;
+            // A pod that could not be changed still runs on its node. Otherwise it has left the others, or is about to.
+            if placed.result.is_ok() {
+                let removed = node_writer.remove_others(&node_claims, &mut observed.nodes).await;
+                all.note(removed.map(|()| Freshness::Current));
+            }
+            all.take(placed)
+        }
+        // A pod that is kept keeps its node.
         None => observed.deployment,
     };
     let observed = Observed {

@@ -8,6 +8,7 @@ mod config_map;
 mod deployment;
 mod egress;
 mod network_policy;
+mod node_claims;
 mod outside;
 mod service;
 mod write_token;
@@ -26,6 +27,7 @@ use super::validate::Validated;
 use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::gateway::HttpRoute;
+use crate::karpenter::NodeClaim;
 use crate::names::Identity;
 use crate::scheme::Scheme;
 
@@ -54,6 +56,9 @@ pub struct Desired {
     pub http_route: Option<HttpRoute>,
     /// The Secret with the write token, if writes need one.
     pub write_token: Option<WriteToken>,
+    /// The NodeClaims, if the specification asks for a machine type and the operator makes nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub node_claims: Vec<NodeClaim>,
     /// The claim, if the specification requests one.
     pub claim: Option<PersistentVolumeClaim>,
     /// The NetworkPolicy of the server, if requested.
@@ -90,6 +95,7 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
         ingress: outside::ingress(validated),
         http_route: outside::http_route(validated, observed),
         write_token: write_token::write_token(validated),
+        node_claims: node_claims::node_claims(validated, observed),
         claim: claim::claim(validated, observed.claim.as_deref()),
         network_policy: network_policy::network_policy(validated, monitoring, defaults),
         sync_network_policy: network_policy::of_synchronisations(validated),

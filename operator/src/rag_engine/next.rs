@@ -18,6 +18,8 @@ use crate::warnings;
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// The interval at which an engine asks for its turn to roll out.
 const NEXT_TURN: Duration = Duration::from_secs(10);
+/// The interval at which a NodeClaim that is gone again may be made, and NodeClaims that could not be read are.
+const NEXT_NODE: Duration = Duration::from_secs(10);
 
 /// The next reconcile. Everything except events, turns and time is watched.
 ///
@@ -27,8 +29,9 @@ const NEXT_TURN: Duration = Duration::from_secs(10);
 pub fn next(engine: &RagEngine, applied: Applied, deletion: DeletionProgress, now: Timestamp) -> Result<Action, Error> {
     let for_events = stuck_since(applied.observed(), engine.spec.replicas).map(|since| warnings::next_look(since, now));
     let for_caches = applied.is_lagging().then_some(LOOK_AGAIN);
+    let for_nodes = applied.observed().nodes.need_another_look().then_some(NEXT_NODE);
     let next_turn = matches!(applied.hold(), Some(Hold::Queued { .. })).then_some(NEXT_TURN);
-    let next = [for_events, for_caches, next_turn, deletion.look_again].into_iter().flatten().min();
+    let next = [for_events, for_caches, for_nodes, next_turn, deletion.look_again].into_iter().flatten().min();
     let refused = applied.into_refused().map(|refused| ApplyError::Refused(refused).into());
     match refused.or(deletion.error) {
         Some(error) => Err(error),

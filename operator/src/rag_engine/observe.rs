@@ -13,6 +13,7 @@ use ragengine_operator_api::RagEngine;
 use serde::Serialize;
 
 use super::backups::{self, ObservedBackups};
+use super::nodes::{self, ObservedNodes};
 use super::references::{Reference, ReferenceKind};
 use super::settings::{KEYS_FILE, has_modes};
 use super::validate::{SentSecret, Validated};
@@ -20,6 +21,7 @@ use crate::access_rules::{RulesByIndex, rules_of};
 use crate::cluster_issuer::{Issuer, Known};
 use crate::context::Context;
 use crate::engine::{Report, Target};
+use crate::error::Error;
 use crate::finding::Invalid;
 use crate::gateway::HttpRoute;
 use crate::names::{Identity, TOKEN_ISSUER};
@@ -69,6 +71,8 @@ pub struct Observed {
     pub report: Option<Report>,
     /// Warning events about a pod or claim that is stuck.
     pub warnings: Vec<Warning>,
+    /// The nodes that are made for the engine.
+    pub nodes: ObservedNodes,
 }
 
 /// A Secret or ConfigMap that the pod refers to, and its current state.
@@ -162,12 +166,12 @@ pub fn referred(
 ///
 /// # Errors
 ///
-/// The error of the API server when events are listed.
+/// The error of the API server when events or NodeClaims are listed.
 pub async fn observe(
     context: &Context,
     engine: &RagEngine,
     validated: &Result<Validated, Invalid>,
-) -> Result<Observed, kube::Error> {
+) -> Result<Observed, Error> {
     let identity = Identity::of(engine);
     let mut observed = from_caches(&context.caches, engine, &identity, validated.as_ref().ok());
     observed.report = context.engines.report(&identity.uid);
@@ -175,8 +179,10 @@ pub async fn observe(
     if has_modes(&engine.spec) {
         observed.rules = rules_of(&identity, &context.index_store.state());
     }
+    observed.nodes = nodes::observe(context, engine).await.map_err(Error::Nodes)?;
     for uid in stuck(&observed, engine.spec.replicas) {
-        observed.warnings.extend(warnings::of(&context.client, &identity.namespace, &uid).await?);
+        let found = warnings::of(&context.client, &identity.namespace, &uid).await;
+        observed.warnings.extend(found.map_err(Error::Observe)?);
     }
     Ok(observed)
 }
@@ -205,6 +211,7 @@ fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validat
         pods: caches.pods_of(identity),
         report: None,
         warnings: Vec::new(),
+        nodes: ObservedNodes::default(),
     }
 }
 

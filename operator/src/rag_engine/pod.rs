@@ -2,6 +2,8 @@
 
 mod reread;
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::{
     Affinity, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, HTTPGetAction, KeyToPath,
     NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolumeClaimVolumeSource, PodSpec,
@@ -18,7 +20,7 @@ use super::settings::{
 };
 use crate::defaults::Defaults;
 use crate::names::{CONTAINER, Identity};
-use crate::pod_parts::{container_security, node_labels, pod_security, pull_secrets};
+use crate::pod_parts::{INSTANCE_TYPE, container_security, node_labels, pod_security, pull_secrets};
 use crate::ports::{ADMIN_PORT, ADMIN_PORT_NAME, PORT, PORT_NAME};
 use crate::scheme::Scheme;
 
@@ -42,7 +44,7 @@ pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monit
             enable_service_links: Some(false),
             // The user's pull secrets are merged into these by name.
             image_pull_secrets: pull_secrets(defaults, Vec::new()),
-            node_selector: spec.compute.as_ref().and_then(node_labels),
+            node_selector: spec.compute.as_ref().and_then(nodes),
             security_context: Some(pod_security(defaults.pod_user)),
             service_account_name: Some(identity.name.clone()),
             termination_grace_period_seconds: Some(GRACE_PERIOD_S),
@@ -205,6 +207,13 @@ fn data_volume(spec: &RagEngineSpec, identity: &Identity) -> Volume {
             .map(|claim_name| PersistentVolumeClaimVolumeSource { claim_name, read_only: None }),
         ..Volume::default()
     }
+}
+
+/// The labels of the nodes that the pod may run on, if any. The machine type wins over a label for it.
+fn nodes(compute: &Compute) -> Option<BTreeMap<String, String>> {
+    let machine = compute.instance_type.clone().map(|machine| (INSTANCE_TYPE.to_owned(), machine));
+    let labels: BTreeMap<_, _> = node_labels(compute).into_iter().flatten().chain(machine).collect();
+    (!labels.is_empty()).then_some(labels)
 }
 
 /// One term for each node, because a match on metadata.name allows only one value.

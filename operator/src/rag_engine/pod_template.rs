@@ -92,6 +92,7 @@ mod tests {
             allowed_ranges: Vec::new(),
             account: Some("ragengine-operator".into()),
             pod_template: allowed.iter().copied().collect(),
+            node_class: None,
         };
         refused(&serde_saphyr::from_str(pod).unwrap(), namespace, &defaults)
     }

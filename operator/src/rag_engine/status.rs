@@ -4,6 +4,7 @@ mod backup;
 mod claim;
 mod conditions;
 mod deployment;
+mod nodes;
 mod not_acted_on;
 mod pod;
 mod server;
@@ -53,10 +54,11 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
         hint: server::unreachable(observed)
             .or_else(|| input.remains.cloned())
             .or_else(|| no_gateways(input.engine, observed))
+            .or_else(|| nodes::hint(input.engine, observed).filter(|_| waiting(input).is_none()))
             .or_else(|| backups.as_ref().and_then(|_| observed.backups.obstacle.clone()))
             .or_else(|| backups.as_ref().and_then(backup::failure)),
         hold: input.hold,
-        as_asked: as_asked(input.engine, &endpoint),
+        as_asked: as_asked(input.engine, observed, &endpoint),
     };
     let generation = match input.hold {
         // The operator does not act on a specification that changes during a pause.
@@ -77,6 +79,7 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
         indexes: loaded.map(|loaded| loaded.indexes).or(previous.indexes),
         documents: loaded.map(|loaded| loaded.documents).or(previous.documents),
         data_id: loaded.and_then(|loaded| loaded.data_id.clone()).or_else(|| previous.data_id.clone()),
+        worker_nodes: nodes::names(observed),
         backup: backups,
     }
 }
@@ -109,10 +112,17 @@ fn problem(input: StatusInput<'_>) -> Option<Finding> {
         let keys = || unreadable_keys(input.engine, observed);
         invalid.or_else(refused).or_else(|| missing(observed)).or_else(|| refused_secret(observed)).or_else(keys)
     };
+    let is_available = deployment::waiting(input.engine.spec.replicas, observed).is_none();
+    // Until the pod has its node, it cannot be scheduled.
+    let awaits_node = !is_available && nodes::waiting(input.engine, observed).is_some();
+    let is_no_consequence = |finding: &Finding| !awaits_node || finding.reason != Reason::PodUnschedulable;
+    let explained = |finding| nodes::explained(input.engine, observed, finding);
     let of_the_pod = || {
         claim::problem(input.engine, observed)
             .or_else(|| deployment::problem(observed.deployment.as_deref()))
-            .or_else(|| pod::problem(input.engine, observed))
+            // A pod that runs has a node.
+            .or_else(|| nodes::problem(input.engine, observed).filter(|_| !is_available))
+            .or_else(|| pod::problem(input.engine, observed).filter(is_no_consequence).map(explained))
             .or_else(|| missing_policy(observed))
             .or_else(|| server::problem(input.engine, observed))
     };
@@ -194,12 +204,13 @@ fn waiting(input: StatusInput<'_>) -> Option<Finding> {
         let message = "waiting until the operator has read the keys of the cluster's ServiceAccount tokens";
         return Some(Finding::new(Reason::RollingOut, message));
     }
-    deployment::waiting(input.engine.spec.replicas, observed)
+    let of_the_pod = deployment::waiting(input.engine.spec.replicas, observed)?;
+    Some(nodes::waiting(input.engine, observed).unwrap_or(of_the_pod))
 }
 
 /// Why the engine is Ready. A stopped engine is in the state that its specification asks for. The message of one that
 /// serves lists the fields that have no effect, so that users do not rely on them.
-fn as_asked(engine: &RagEngine, endpoint: &str) -> Finding {
+fn as_asked(engine: &RagEngine, observed: &Observed, endpoint: &str) -> Finding {
     if engine.spec.replicas == 0 {
         let is_kept = Identity::of(engine).claim_of(&engine.spec).is_some();
         let volume =
@@ -208,6 +219,8 @@ fn as_asked(engine: &RagEngine, endpoint: &str) -> Finding {
         return Finding::new(Reason::Stopped, message);
     }
     let serving = format!("requests are served at {endpoint}");
-    let message = [serving].into_iter().chain(not_acted_on::of(&engine.spec)).collect::<Vec<_>>().join(". ");
+    let count = nodes::count_not_acted_on(engine, observed);
+    let message =
+        [serving].into_iter().chain(not_acted_on::of(&engine.spec)).chain(count).collect::<Vec<_>>().join(". ");
     Finding::new(Reason::Serving, message)
 }

@@ -1,16 +1,19 @@
 //! Computes the status of an engine from what was applied.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use ragengine_operator_api::{Condition, RagEngine, RagEngineStatus};
+use k8s_openapi::jiff::Timestamp;
+use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, RagEngine, RagEngineStatus, Reason};
 
 use super::apply::Applied;
 use super::prepare::EngineInput;
 use super::status;
 use crate::context::{Context, Statuses};
 use crate::defaults::Defaults;
-use crate::finding::Finding;
+use crate::error::Error;
+use crate::finding::{Conditions, Finding, quoted, unended};
 use crate::names::Kind;
 use crate::report::Reported;
+use crate::times::whole_seconds;
 
 /// A status that may be written. Only [`status_update`] creates one, so it always describes what was applied.
 #[derive(Debug)]
@@ -23,6 +26,26 @@ impl StatusUpdate {
     /// Whether no change is in progress, no problem is known and nothing is held.
     pub fn is_done(&self) -> bool {
         self.is_done
+    }
+
+    /// The status of an engine that is being deleted and cannot go yet. Everything else stays as it was.
+    pub fn not_released(engine: &RagEngine, before: &RagEngineStatus, error: &Error) -> Self {
+        let message = format!(
+            "the engine is not deleted yet, because nodes were made for it and cannot be deleted: {}. \
+             The operator tries again",
+            unended(&quoted(&error.to_string(), 600))
+        );
+        let finding = Finding::new(Reason::DeletionFailed, message);
+        let now = Time(whole_seconds(Timestamp::now()));
+        let observed_generation = engine.metadata.generation;
+        let common = Conditions { previous: &before.conditions, observed_generation, now: &now };
+        let failed = common.condition(ConditionType::Degraded, (ConditionStatus::True, finding));
+        let mut status = before.clone();
+        match status.conditions.iter_mut().find(|condition| condition.type_ == ConditionType::Degraded) {
+            Some(degraded) => *degraded = failed,
+            None => status.conditions.push(failed),
+        }
+        Self { status, is_done: false }
     }
 }
 

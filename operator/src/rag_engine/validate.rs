@@ -18,6 +18,7 @@ use crate::defaults::Defaults;
 use crate::finding::Invalid;
 use crate::index::schedule::Schedule;
 use crate::names::{CONTAINER, Identity};
+use crate::pod_parts::tolerations;
 
 /// A valid specification, with the settings and the pod that follow from it.
 #[derive(Debug, Clone)]
@@ -77,6 +78,10 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
     }
     let mut pod = pod::pod(&spec, &identity, defaults, monitoring);
     merge(&mut pod, template, users_pod, &identity);
+    if let Some(pod) = &mut pod.spec {
+        // The merge replaces this list.
+        pod.tolerations = tolerations(spec.compute.as_ref(), pod.tolerations.take().unwrap_or_default());
+    }
     let ours = [
         (ReferenceKind::ConfigMap, identity.settings()),
         (ReferenceKind::ConfigMap, identity.auth()),

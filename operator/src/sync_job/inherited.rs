@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{EnvVar, PodSpec, Toleration};
+use k8s_openapi::api::core::v1::{EnvVar, PodSpec};
 use ragengine_operator_api::RagEngine;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::defaults::Defaults;
 use crate::names::CONTAINER;
-use crate::pod_parts::{node_labels, pull_secrets};
+use crate::pod_parts::{node_labels, pull_secrets, tolerations};
 
 /// The environment variables of proxies, in lower or upper case.
 const PROXY_VARIABLES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"];
@@ -40,7 +40,8 @@ pub fn placed(engine: &RagEngine, defaults: &Defaults) -> PodSpec {
         node_selector: (!nodes.is_empty()).then_some(nodes),
         priority_class_name: text("priorityClassName"),
         runtime_class_name: text("runtimeClassName"),
-        tolerations: read(field("tolerations")).filter(|tolerations: &Vec<Toleration>| !tolerations.is_empty()),
+        // `labelSelector` may leave only the nodes of a machine type.
+        tolerations: tolerations(engine.spec.compute.as_ref(), read(field("tolerations")).unwrap_or_default()),
         ..PodSpec::default()
     }
 }

@@ -20,7 +20,7 @@ use ragengine_operator::requests::ApiRequest;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-pub use calls::{Call, Fault};
+pub use calls::{Call, Fault, Karpenter};
 use ownership::{Operation, Writer};
 use state::{ObjectKey, State, Watch};
 
@@ -62,6 +62,9 @@ impl ApiServer {
     }
 
     async fn answer(&self, request: Request<kube::client::Body>) -> Response<Body> {
+        if request.uri().path() == "/apis/karpenter.sh/v1" {
+            return self.discovered();
+        }
         let request = parse_request(request).await;
         let api_request = &request.api_request;
         assert!(is_permitted(api_request), "the chart does not grant {api_request:?}");
@@ -94,6 +97,28 @@ impl ApiServer {
                     _ => json_response(code, &value),
                 }
             }
+        }
+    }
+
+    /// What a cluster says about the API of Karpenter.
+    fn discovered(&self) -> Response<Body> {
+        let claims =
+            json!({"name": "nodeclaims", "singularName": "", "namespaced": false, "kind": "NodeClaim", "verbs": []});
+        let found = json!({"groupVersion": "karpenter.sh/v1", "resources": [claims]});
+        match self.0.lock().karpenter {
+            Karpenter::Absent => json_response(404, &status(404, "not found")),
+            Karpenter::Present => json_response(200, &found),
+            Karpenter::Silent => json_response(503, &status(503, "not now")),
+        }
+    }
+
+    /// Installs Karpenter's definitions, deletes them with all NodeClaims, or makes the API server say neither.
+    pub fn has_karpenter(&self, karpenter: Karpenter) {
+        let mut state = self.0.lock();
+        state.karpenter = karpenter;
+        if karpenter == Karpenter::Absent {
+            state.objects.retain(|key, _| key.resource != "nodeclaims");
+            state.watches.retain(|watch| watch.resource != "nodeclaims");
         }
     }
 
@@ -189,9 +214,9 @@ impl ApiServer {
 
 /// Whether the chart's roles, which are generated from `permissions()`, allow a request.
 fn is_permitted(request: &ApiRequest) -> bool {
-    let Permissions { watched, own, api_server } = permissions();
+    let Permissions { watched, own, api_server, nodes } = permissions();
     let has = |list: &Option<Vec<String>>, item: &str| list.iter().flatten().any(|found| found == item);
-    watched.iter().chain(&own).chain(&api_server).any(|rule| {
+    watched.iter().chain(&own).chain(&api_server).chain(&nodes).any(|rule| {
         has(&rule.api_groups, &request.group)
             && has(&rule.resources, &request.resource)
             && rule.verbs.iter().any(|verb| verb == request.verb)

@@ -46,6 +46,7 @@ fn objects(engine: &RagEngine) -> Map<String, Value> {
         "httpRoute": desired.http_route,
         "writeToken": desired.write_token.map(|token| token.metadata),
         "claim": desired.claim,
+        "nodeClaims": desired.node_claims,
         "networkPolicy": desired.network_policy,
         "syncNetworkPolicy": desired.sync_network_policy,
         "backup": desired.backup,

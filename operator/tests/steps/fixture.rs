@@ -6,8 +6,10 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use ragengine_operator::cluster_issuer::{Issuer, Known};
 use ragengine_operator::defaults::Defaults;
+use ragengine_operator::karpenter::NodeClass;
 use ragengine_operator::openshift::PodUser;
 use ragengine_operator::rag_engine::build::{Desired, build};
+use ragengine_operator::rag_engine::nodes::{ObservedNodes, Provider};
 use ragengine_operator::rag_engine::observe::{Observed, ObservedReference};
 use ragengine_operator::rag_engine::validate::{Validated, validate};
 use ragengine_operator::rollouts::Rollouts;
@@ -28,6 +30,7 @@ pub fn defaults() -> Defaults {
         allowed_ranges: vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()],
         account: Some("ragengine-operator".to_owned()),
         pod_template: Default::default(),
+        node_class: None,
     }
 }
 
@@ -89,8 +92,14 @@ pub fn all_there(validated: &Validated) -> Observed {
         references: validated.references.iter().map(reference).collect(),
         known_issuer: Known { issuer: Some(issuer()), error: None },
         has_gateways: true,
+        nodes: ObservedNodes { provider: Provider::Karpenter(node_class()), ..ObservedNodes::default() },
         ..Observed::default()
     }
+}
+
+/// The node class of operators that make nodes.
+pub fn node_class() -> NodeClass {
+    "karpenter.k8s.aws/EC2NodeClass/default".parse().unwrap()
 }
 
 /// The cluster's issuer.

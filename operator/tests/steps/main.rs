@@ -14,6 +14,7 @@ mod fixture;
 mod index;
 mod invalid;
 mod lease;
+mod nodes;
 mod objects;
 mod operators_settings;
 mod outside;

@@ -4,25 +4,30 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Nodes that the pod may run on. The operator only selects nodes; it does not provision them.
+/// Nodes that the pod may run on. A node must match `instanceType` and `labelSelector`.
 #[derive(KubeSchema, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("!has(self.count) || self.count == 1 || (has(self.instanceType) && self.count > 1)").message(
+        "compute.count must be 1 without compute.instanceType, because an engine is one pod: \
+         remove it, and write replicas: 0 to stop the engine"
+    )
+)]
 pub struct Compute {
-    /// Machine type. Accepted for compatibility and ignored: select nodes with `labelSelector`.
+    /// Machine type of the node, such as `Standard_NC4as_T4_v3`: the label `node.kubernetes.io/instance-type`. With
+    /// Karpenter in the cluster and a node class in the operator's settings, the operator makes nodes of this type by
+    /// NodeClaims, only for this engine, and deletes them with it and with `replicas: 0`. Otherwise such nodes must
+    /// exist. The pod tolerates the taints `sku=gpu` and `nvidia.com/gpu`. Default: any type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 128))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = LABEL_VALUE))]
     pub instance_type: Option<String>,
-    /// Labels that a node must have. Default: any node.
+    /// Labels that a node must have. Nodes that are made for `instanceType` get them. Default: any node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<LabelSelector>,
-    /// Number of nodes. Accepted for compatibility; only 1 is allowed. Use `replicas` for the number of pods.
+    /// Number of nodes that are made for `instanceType`. The pod runs on one of them; other pods may use the others. Use
+    /// `replicas` for the number of pods. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1000))]
-    #[x_kube(
-        validation = Rule::new("self == 1").message(
-            "compute.count must be 1, because an engine is one pod: remove it, and write replicas: 0 to stop the engine"
-        )
-    )]
     pub count: Option<u32>,
     /// Names of nodes that the scheduler prefers. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -30,6 +35,9 @@ pub struct Compute {
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub preferred_nodes: Vec<String>,
 }
+
+/// A value of a label that is not empty.
+const LABEL_VALUE: &str = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$";
 
 /// A selector for labels.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

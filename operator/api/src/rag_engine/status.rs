@@ -43,6 +43,11 @@ pub struct RagEngineStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 128))]
     pub data_id: Option<String>,
+    /// Names of the nodes that were made for `compute.instanceType` and have joined the cluster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000), inner(length(min = 1, max = 253)))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub worker_nodes: Vec<String>,
     /// Backups of this engine by `backup`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<BackupStatus>,

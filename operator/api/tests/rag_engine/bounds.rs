@@ -6,6 +6,7 @@ use crate::every_bound::assert_bounded_and_described;
 #[test]
 fn values_out_of_bounds_are_rejected() {
     let long_secret = format!("inferenceService: {{accessSecret: {}}}", "s".repeat(254));
+    let long_type = format!("compute: {{instanceType: {}}}", "a".repeat(64));
     let many_nodes = format!("compute: {{preferredNodes: [{}]}}", vec!["n"; 65].join(", "));
     let long_word = format!("rerank: {{comparisonWords: [{}]}}", "w".repeat(51));
     let long_index = format!("defaultIndex: {}", "i".repeat(64));
@@ -130,6 +131,9 @@ fn values_out_of_bounds_are_rejected() {
         ("resources: {requests: {cpu: lots}}", ".spec.resources.requests.cpu"),
         ("resources: {requests: {cpu: 0.5}}", ".spec.resources.requests.cpu"),
         (&many_nodes, ".spec.compute.preferredNodes"),
+        ("compute: {instanceType: ''}", ".spec.compute.instanceType"),
+        ("compute: {instanceType: 'two words'}", ".spec.compute.instanceType"),
+        (&long_type, ".spec.compute.instanceType"),
         ("podTemplate: {nodeSelector: {disk: ssd}}", ".spec.podTemplate"),
         ("guardrails: {configMapRef: {name: }}", ".spec.guardrails.configMapRef.name"),
         ("guardrails: {configMapRef: {}}", ".spec.guardrails.configMapRef"),

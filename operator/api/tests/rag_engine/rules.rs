@@ -17,6 +17,7 @@ type Rule = (&'static str, &'static str, &'static str);
 const RULES: &[Rule] = &[
     ("replicas must be 0 or 1", "replicas: 0", "replicas: 2"),
     ("compute.count must be 1", "compute: {count: 1}", "compute: {count: 3}"),
+    ("compute.count must be 1", "compute: {instanceType: large, count: 3}", "compute: {instanceType: large, count: 0}"),
     ("embedding needs exactly one", "embedding: {local: {}}", "embedding: {}"),
     (
         "embedding needs exactly one",

@@ -5,6 +5,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{REFERENCES_HASH, SETTINGS_HASH, selector};
 use crate::hash::hash;
+use crate::names::NODE_OF;
+use crate::rag_engine::nodes::{Provider, instance_type};
 use crate::rag_engine::observe::{Observed, ObservedReference};
 use crate::rag_engine::settings::has_modes;
 use crate::rag_engine::validate::Validated;
@@ -22,6 +24,11 @@ pub(super) fn deployment(validated: &Validated, observed: &Observed, settings: &
     let mut pod = validated.pod.clone();
     let annotations = pod.metadata.get_or_insert_default().annotations.get_or_insert_default();
     annotations.extend(hashes(settings, &observed.references));
+    if let (Some(spec), Provider::Karpenter(_)) = (&mut pod.spec, &observed.nodes.provider)
+        && instance_type(&validated.spec).is_some()
+    {
+        spec.node_selector.get_or_insert_default().insert(NODE_OF.to_owned(), identity.uid.clone());
+    }
     Some(Deployment {
         metadata: identity.owned(&identity.name),
         spec: Some(DeploymentSpec {

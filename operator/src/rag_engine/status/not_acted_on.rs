@@ -2,13 +2,8 @@ use ragengine_operator_api::RagEngineSpec;
 
 /// A sentence for each field that is set but has no effect, with the setting that applies instead.
 pub(super) fn of(spec: &RagEngineSpec) -> Vec<String> {
-    let fields = [instance_type, model_image, model_image_pull_secret, vector_database];
+    let fields = [model_image, model_image_pull_secret, vector_database];
     fields.into_iter().filter_map(|field| field(spec)).collect()
-}
-
-fn instance_type(spec: &RagEngineSpec) -> Option<String> {
-    let instance_type = spec.compute.as_ref()?.instance_type.as_ref()?;
-    Some(format!("compute.instanceType ({instance_type}) has no effect: compute.labelSelector chooses the nodes"))
 }
 
 fn model_image(spec: &RagEngineSpec) -> Option<String> {

@@ -40,3 +40,13 @@ pub enum Fault {
     /// Stored at once, and answered after this time.
     Late(Duration),
 }
+
+/// Whether the cluster has Karpenter's definitions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Karpenter {
+    #[default]
+    Absent,
+    Present,
+    /// The API server does not say.
+    Silent,
+}

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::apply::{canonical, run_deployment_controller, set_defaults, validation_error};
 use super::ownership::{self, Owners, Writer};
-use super::{Call, Fault, ParsedRequest, Reply, status};
+use super::{Call, Fault, Karpenter, ParsedRequest, Reply, status};
 
 /// The resource, namespace and name of an object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,13 +19,18 @@ pub struct ObjectKey {
 impl ObjectKey {
     /// The key of an object in the namespace of the tests.
     pub fn of(resource: &str, name: &str) -> Self {
-        Self { resource: resource.to_owned(), namespace: "tests".to_owned(), name: name.to_owned() }
+        // NodeClaims are in no namespace.
+        let namespace = if resource == "nodeclaims" { "" } else { "tests" };
+        Self { resource: resource.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() }
     }
 }
 
+/// A label, and its value if it must have one.
+type Selector = (String, Option<String>);
+
 pub struct Watch {
     pub resource: String,
-    selector: Option<(String, String)>,
+    selector: Option<Selector>,
     is_metadata_only: bool,
     events: mpsc::UnboundedSender<String>,
 }
@@ -50,6 +55,7 @@ pub struct State {
     pub calls: Vec<Call>,
     pub watches: Vec<Watch>,
     pub version: u64,
+    pub karpenter: Karpenter,
     /// Past events, for watches that begin later: version, event type, resource, object.
     events: Vec<(u64, &'static str, String, Value)>,
 }
@@ -68,6 +74,9 @@ impl State {
     pub fn handle(&mut self, request: &ParsedRequest) -> Reply {
         let missing = || Reply::Json(404, status(404, "not found"));
         let ParsedRequest { api_request, key, body, .. } = request;
+        if key.resource == "nodeclaims" && self.karpenter == Karpenter::Absent {
+            return missing();
+        }
         match (api_request.verb, api_request.resource.as_str()) {
             ("list", _) => self.list(request),
             ("watch", _) => self.watch(request),
@@ -197,10 +206,12 @@ impl State {
             ("uid", kept("uid", json!(format!("uid-{number}")))),
             ("creationTimestamp", kept("creationTimestamp", json!("2026-11-22T09:00:00Z"))),
             ("resourceVersion", kept("resourceVersion", json!("0"))),
-            ("namespace", json!(key.namespace)),
         ];
         for (name, value) in added {
             object["metadata"][name] = value;
+        }
+        if !key.namespace.is_empty() {
+            object["metadata"]["namespace"] = json!(key.namespace);
         }
         set_defaults(&key.resource, &mut object);
         let is_changed = before["spec"] != object["spec"] || before.is_null();
@@ -305,11 +316,18 @@ fn metadata_of(object: &Value) -> Value {
     json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": object["metadata"]})
 }
 
-fn selector(request: &ParsedRequest) -> Option<(String, String)> {
+fn selector(request: &ParsedRequest) -> Option<Selector> {
     let selector = request.parameter("labelSelector")?.replace("%2F", "/").replace("%3D", "=");
-    selector.split_once('=').map(|(label, value)| (label.to_owned(), value.to_owned()))
+    // Without a value, the label has to exist.
+    Some(match selector.split_once('=') {
+        Some((label, value)) => (label.to_owned(), Some(value.to_owned())),
+        None => (selector, None),
+    })
 }
 
-fn is_selected(selector: Option<&(String, String)>, object: &Value) -> bool {
-    selector.is_none_or(|(label, value)| object["metadata"]["labels"][label] == **value)
+fn is_selected(selector: Option<&Selector>, object: &Value) -> bool {
+    selector.is_none_or(|(label, value)| {
+        let found = object["metadata"]["labels"][label].as_str();
+        found.is_some() && (value.is_none() || found == value.as_deref())
+    })
 }

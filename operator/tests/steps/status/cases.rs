@@ -8,7 +8,9 @@ use ragengine_client::wire::{EngineStatus, Problem, ProblemKind};
 use ragengine_operator::apply::Refused;
 use ragengine_operator::engine::Report;
 use ragengine_operator::finding::{Finding, Invalid};
+use ragengine_operator::karpenter::NodeClaim;
 use ragengine_operator::rag_engine::hold::Hold;
+use ragengine_operator::rag_engine::nodes::{NoNodes, Provider};
 use ragengine_operator::rag_engine::observe::{Observed, ObservedReference};
 use ragengine_operator::rag_engine::references::{Reference, ReferenceKind};
 use ragengine_operator::warnings::Warning;
@@ -17,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::fixture::{engine, fixture, issuer};
+use crate::fixture::{engine, fixture, issuer, node_class};
 
 fn object<K: DeserializeOwned>(value: Value) -> Arc<K> {
     Arc::new(serde_json::from_value(value).unwrap())
@@ -156,6 +158,47 @@ fn with_warning(reason: &str, message: &str) -> Case {
     case
 }
 
+/// A NodeClaim with these conditions.
+fn claim(name: &str, conditions: &Value) -> NodeClaim {
+    serde_json::from_value(json!({"metadata": {"name": name}, "status": {"conditions": conditions}})).unwrap()
+}
+
+fn ready_claim(name: &str) -> NodeClaim {
+    claim(name, &json!([{"type": "Launched", "status": "True"}, {"type": "Ready", "status": "True"}]))
+}
+
+/// Karpenter tries again, so the launch is not False.
+fn failed_claim(name: &str) -> NodeClaim {
+    let message = "creating instance, insufficient capacity of large in zone-a";
+    claim(
+        name,
+        &json!([
+            {"type": "Ready", "status": "Unknown", "reason": "UnhealthyDependents", "message": "Launched=Unknown"},
+            {"type": "Launched", "status": "Unknown", "reason": "LaunchFailed", "message": message},
+        ]),
+    )
+}
+
+/// An engine whose pod no node can run yet, with these NodeClaims.
+fn with_claims(claims: &[NodeClaim]) -> Case {
+    let mut case = unschedulable(Provider::Karpenter(node_class()));
+    case.observed.nodes.claims = claims.to_vec();
+    case
+}
+
+/// An engine with a machine type whose pod no node can run.
+fn unschedulable(provider: Provider) -> Case {
+    let mut case = with_pod(pod_with("docs-1", no_node("0/3 nodes are available: 3 didn't match the node selector.")));
+    case.engine = engine("{compute: {instanceType: large}}");
+    case.observed.nodes.provider = provider;
+    case
+}
+
+fn no_node(message: &str) -> Value {
+    let scheduled = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
+    json!({"phase": "Pending", "conditions": [scheduled]})
+}
+
 #[rustfmt::skip]
 pub(super) fn cases() -> Vec<(&'static str, Case)> {
     let nothing = json!({});
@@ -167,8 +210,58 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
     vec![
         ("ready", well()),
         ("ready, with an ignored field", with(|case| {
+            case.engine = engine("{embedding: {local: {image: 'models/small:1'}}}");
+        })),
+        ("ready, on a node of a machine type", with(|case| {
             case.engine = engine("{compute: {instanceType: large}}");
         })),
+        ("ready, with a number of nodes that nobody makes", with(|case| {
+            case.engine = engine("{compute: {instanceType: large, count: 2}}");
+            case.observed.nodes.provider = Provider::Cluster(NoNodes::NotServed);
+        })),
+        ("no node of the machine type exists, and no node class", unschedulable(Provider::Cluster(NoNodes::NoNodeClass))),
+        ("no node of the machine type exists, and no Karpenter", unschedulable(Provider::Cluster(NoNodes::NotServed))),
+        ("a new NodeClaim", with_claims(&[claim("a", &json!([]))])),
+        ("a NodeClaim that Karpenter has not begun", with_claims(&[claim("a", &json!([
+            {"type": "Ready", "status": "Unknown", "reason": "AwaitingReconciliation", "message": "object is awaiting reconciliation"},
+        ]))])),
+        ("a NodeClaim whose launch fails", with_claims(&[failed_claim("a")])),
+        ("a NodeClaim whose node has not joined", with_claims(&[claim("a", &json!([
+            {"type": "Launched", "status": "True"},
+            {"type": "Registered", "status": "Unknown", "reason": "NodeNotFound", "message": "Node not registered with cluster"},
+        ]))])),
+        ("a NodeClaim whose node cannot join", with_claims(&[claim("a", &json!([
+            {"type": "Launched", "status": "True"},
+            {"type": "Registered", "status": "False", "reason": "MultipleNodesFound", "message": "Invariant violated."},
+        ]))])),
+        ("a NodeClaim that is being deleted", {
+            let mut going = claim("a", &json!([]));
+            going.metadata.deletion_timestamp = pod("docs-1", json!([])).metadata.creation_timestamp.clone();
+            with_claims(&[going])
+        }),
+        ("a NodeClaim that was deleted by another", {
+            let mut case = with_claims(&[]);
+            case.observed.nodes.missing = vec!["a".to_owned()];
+            case
+        }),
+        ("a NodeClaim whose node is ready, and a pod that starts", {
+            let mut case = with_claims(&[ready_claim("a")]);
+            case.observed.pods = vec![pod("docs-1", container(&json!(false), 0, &running(), &nothing))];
+            case
+        }),
+        ("ready, beside a NodeClaim whose launch fails", with(|case| {
+            let broken = with_claims(&[ready_claim("a"), failed_claim("b")]);
+            (case.engine, case.observed.nodes) = (broken.engine, broken.observed.nodes);
+        })),
+        ("ready, on a node that Karpenter has not seen yet", with(|case| {
+            let new = with_claims(&[claim("a", &json!([]))]);
+            (case.engine, case.observed.nodes) = (new.engine, new.observed.nodes);
+        })),
+        ("the NodeClaims may not be read", {
+            let mut case = with_claims(&[]);
+            case.observed.nodes.unreadable = Some("nodeclaims.karpenter.sh is forbidden.".to_owned());
+            case
+        }),
         ("ready, with many ignored fields", with(|case| {
             case.engine = fixture("not_acted_on");
             let claim = json!({"metadata": {"name": "vector-db"}, "status": {"phase": "Bound"}});
@@ -293,13 +386,10 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             let claim = json!({"metadata": {"name": "docs-data"}, "status": {"phase": "Lost"}});
             case.observed.claim = Some(object(claim));
         })),
-        ("no node has enough memory", with_pod(pod_with("docs-1", json!({
-            "phase": "Pending",
-            "conditions": [{
-                "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-                "message": "0/3 nodes are available: 3 Insufficient memory.",
-            }],
-        })))),
+        (
+            "no node has enough memory",
+            with_pod(pod_with("docs-1", no_node("0/3 nodes are available: 3 Insufficient memory."))),
+        ),
         (
             "the image cannot be pulled",
             with_container(0, &waiting("ImagePullBackOff", "Back-off pulling image: not found"), &nothing),
