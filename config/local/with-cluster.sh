@@ -72,6 +72,21 @@ provide_previous_release() {
     rm -f "$log"
 }
 
+# The definition of NodeClaims, which a test installs. When it cannot be fetched, that test fails with the reason. All
+# other tests run.
+provide_karpenter() {
+    local log status=0
+    log=$(mktemp)
+    [[ -s $karpenter_definition ]] || attempt logged_stage "$log" "Karpenter" "$cluster_scripts/karpenter.sh"
+    if ((status == 0)); then
+        export RAGENGINE_KARPENTER_DEFINITION="$karpenter_definition"
+    else
+        RAGENGINE_KARPENTER_FAILURE=$(tail --lines 40 "$log")
+        export RAGENGINE_KARPENTER_FAILURE
+    fi
+    rm -f "$log"
+}
+
 (($# > 0)) || fail "usage: with-cluster.sh COMMAND..."
 if kubeconfig_is_foreign; then
     "$cluster_scripts/helm.sh" || echo "helm is missing: the tests that install the operator are skipped"
@@ -83,4 +98,5 @@ else
     has_previous=${RAGENGINE_IMAGE:+yes}
 fi
 if [[ ${RAGENGINE_E2E_PREVIOUS:-} == 1 && $has_previous == yes ]]; then provide_previous_release; fi
+provide_karpenter
 "$@"

@@ -49,6 +49,12 @@ module_version() { awk -v module="$2" '$1 == module { print $2; exit }' "$offlin
     # and deleted after it. It is empty until the cluster is complete.
     cluster_mark="$cluster_state/made-by-cluster-up"
 
+    # The definition of Karpenter's NodeClaims, and the Go module that it is in, relative to go/. There, each change of it
+    # would build the programs of a cluster again.
+    karpenter_module=../../cluster/karpenter
+    karpenter_definition="$RAGENGINE_CACHE/karpenter-$(module_version "$karpenter_module" sigs.k8s.io/karpenter)"
+    karpenter_definition+=/karpenter.sh_nodeclaims.yaml
+
     # The release that upgrades are tested from: its commit, its cache folder and its images.
     previous_commit=$(grep --max-count 1 --invert-match '^#' "$root/e2e/previous")
     previous_release="$RAGENGINE_CACHE/previous/$previous_commit"

@@ -12,6 +12,7 @@ pub mod engine;
 pub mod forward;
 pub mod helm;
 pub mod index;
+pub mod karpenter;
 pub mod logs;
 pub mod metrics;
 mod names;

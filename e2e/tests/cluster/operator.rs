@@ -11,6 +11,7 @@ mod install;
 mod known_callers;
 mod lease;
 mod models;
+mod nodes;
 mod permissions;
 mod previous_release;
 mod references;

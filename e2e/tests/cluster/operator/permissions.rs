@@ -19,7 +19,7 @@ use ragengine_e2e::metrics::Metrics;
 use ragengine_e2e::namespace::{Namespace, PodSecurity, in_namespace};
 use ragengine_e2e::operator::{OPERATOR, Operator};
 use ragengine_e2e::{Error, wait};
-use ragengine_operator_api::{INDEX_FINALIZER, RagEngine, Reason};
+use ragengine_operator_api::{INDEX_FINALIZER, RAG_ENGINE_FINALIZER, RagEngine, Reason};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -87,7 +87,11 @@ async fn drive_through_everything(namespace: &Namespace) -> Result<(), Error> {
             if replicas == Some(0) { Ok(()) } else { Err(format!("{replicas:?}")) }
         })
         .await?;
-    namespace.delete::<RagEngine>("docs").await
+    // As if nodes had been made for it.
+    let held = json!({"metadata": {"finalizers": [RAG_ENGINE_FINALIZER]}});
+    namespace.change::<RagEngine>("docs", &held).await?;
+    namespace.delete::<RagEngine>("docs").await?;
+    namespace.until_gone::<RagEngine>("docs").await
 }
 
 /// Gives an engine known callers and an Ingress, and takes both away again.

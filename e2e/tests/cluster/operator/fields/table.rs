@@ -190,7 +190,7 @@ pub fn bases() -> Vec<Base> {
                     ("image.pullPolicy", json!("Never"), Pod),
                     ("resources.requests", json!({"cpu": "60m", "memory": "130Mi"}), Pod),
                     ("resources.limits", json!({"memory": "900Mi"}), Pod),
-                    ("compute.instanceType", json!("any"), Nothing),
+                    ("compute.instanceType", json!("any"), Pod),
                     ("guardrails.configMapRef.name", json!("policy"), Nothing),
                     ("guardrails.enabled", json!(true), Settings),
                     ("storage.vectorDB.engine", json!("qdrant"), Nothing),
