@@ -30,7 +30,10 @@ const REFUSED: [(&str, &str); 20] = [
     ("maxRollouts=0", "at '/maxRollouts': minimum"),
     (r#"karpenter={"nodeClass":"default"}"#, "at '/karpenter/nodeClass': got string, want object"),
     (r#"karpenter={"nodeClass":{"name":"default"}}"#, "at '/karpenter/nodeClass': properties 'group', 'kind' required"),
-    (r#"karpenter={"nodeClass":{"group":"a/b","kind":"C","name":"d"}}"#, "at '/karpenter/nodeClass/group': 'a/b' does not"),
+    (
+        r#"karpenter={"nodeClass":{"group":"a/b","kind":"C","name":"d"}}"#,
+        "at '/karpenter/nodeClass/group': 'a/b' does not",
+    ),
     (r#"crds={"install":"yes"}"#, "at '/crds/install': got string, want boolean"),
     (r#"podLabels={"team":1}"#, "at '/podLabels/team': got number, want string"),
 ];
