@@ -30,6 +30,14 @@ pub(crate) fn otlp_url(field: &str) -> Rule {
     Rule::new("isURL(self) && self.matches('^https?://[^/?#@]+(/[^?#@]*)?$')").message(message.as_str())
 }
 
+/// The field must be the path of an ONNX file in a model's repository.
+pub(crate) fn onnx_file(field: &str) -> Rule {
+    Rule::new("self.matches('^([A-Za-z0-9_-][A-Za-z0-9._-]*/){0,3}[A-Za-z0-9_-][A-Za-z0-9._-]*[.]onnx$')").message(
+        format!("{field} must be the path of an ONNX file in the model's repository: for example onnx/model_int8.onnx")
+            .as_str(),
+    )
+}
+
 /// The field must be a path that a volume can be mounted at.
 pub(crate) fn mount_path(field: &str) -> Rule {
     Rule::new("self.matches('^(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$')")

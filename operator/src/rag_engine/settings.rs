@@ -150,6 +150,7 @@ fn embedding(embedding: &Embedding) -> settings::Embedding {
 fn local_embedding(local: &LocalEmbedding) -> settings::LocalEmbedding {
     let LocalEmbedding {
         model_id,
+        model_file,
         revision,
         hub_url,
         model_access_secret,
@@ -162,9 +163,10 @@ fn local_embedding(local: &LocalEmbedding) -> settings::LocalEmbedding {
         document_names,
     } = local.clone();
     let defaults = settings::LocalEmbedding::default();
-    let is_in_image = model_id == MODEL_IN_IMAGE.0 && revision == defaults.revision;
+    let is_in_image = model_id == MODEL_IN_IMAGE.0 && revision == defaults.revision && model_file.is_none();
     settings::LocalEmbedding {
         model_id: if is_in_image { MODEL_IN_IMAGE.1.to_owned() } else { model_id },
+        model_file,
         revision,
         hub_url,
         hub_token: model_access_secret.map(|_| Access::Hub.file()),

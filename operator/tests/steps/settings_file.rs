@@ -88,12 +88,13 @@ fn local() -> impl Strategy<Value = LocalEmbedding> {
         name(),
         max_tokens,
         pooling,
-        (prop::option::of(text()), prop::option::of(text()), any::<bool>()),
+        (prop::option::of(text()), prop::option::of(text()), any::<bool>(), prop::option::of(text())),
     )
         .prop_map(|(model_id, revision, hub_url, model_access_secret, max_tokens, pooling, texts)| {
-            let (query_prefix, passage_prefix, document_names) = texts;
+            let (query_prefix, passage_prefix, document_names, model_file) = texts;
             LocalEmbedding {
                 model_id,
+                model_file,
                 revision,
                 hub_url,
                 model_access_secret,

@@ -3,6 +3,7 @@
 mod fetch;
 mod file_hashes;
 mod model_id;
+mod weights;
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +12,8 @@ use serde::de::DeserializeOwned;
 use crate::profile::ConfigFiles;
 
 pub use fetch::{Hub, Progress, locate_or_fetch};
+pub use weights::Weights;
 
-/// The places where exporters put the weights.
-const WEIGHTS: [&str; 2] = ["onnx/model.onnx", "model.onnx"];
 const TOKENIZER: &str = "tokenizer.json";
 const CONFIG: &str = "config.json";
 const SENTENCE_BERT: &str = "sentence_bert_config.json";
@@ -44,6 +44,17 @@ pub enum Error {
         /// The error.
         reason: &'static str,
     },
+    /// The name of the model's ONNX file is invalid.
+    #[error(
+        "the file {file:?} is invalid ({reason}): set embedding.local.modelFile to the path of an ONNX file in the \
+         model's repository or directory, such as onnx/model_int8.onnx"
+    )]
+    ModelFile {
+        /// The given path.
+        file: String,
+        /// The error.
+        reason: &'static str,
+    },
     /// A required file is missing.
     #[error(
         "{directory} has no {file}: put the model's ONNX file (onnx/model.onnx) and its tokenizer.json there, \
@@ -53,7 +64,7 @@ pub enum Error {
         /// The directory.
         directory: String,
         /// The name of the file.
-        file: &'static str,
+        file: String,
         /// The setting with the model id.
         setting: &'static str,
     },
@@ -113,6 +124,7 @@ impl Error {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::ModelId { .. } => "model_id",
+            Self::ModelFile { .. } => "model_file",
             Self::Missing { .. } => "missing",
             Self::Io { .. } => "io",
             Self::Config { .. } => "config",
@@ -149,17 +161,30 @@ pub struct ModelFiles {
 }
 
 impl ModelFiles {
-    /// Locates the model's files in `directory`.
+    /// Locates the model's files in `directory`, with the usual weights.
     ///
     /// # Errors
     ///
     /// [`Error::Missing`] names a missing required file.
     pub fn at(directory: impl Into<PathBuf>) -> Result<Self, Error> {
+        Self::with_weights(directory, &Weights::default())
+    }
+
+    /// The same with these weights.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] names a missing required file.
+    pub fn with_weights(directory: impl Into<PathBuf>, weights: &Weights) -> Result<Self, Error> {
         let directory = directory.into();
-        let missing =
-            |file| Error::Missing { directory: directory.display().to_string(), file, setting: EMBEDDING_SETTING };
-        let weights = WEIGHTS.map(|name| directory.join(name));
-        let model = weights.into_iter().find(|path| path.is_file()).ok_or_else(|| missing(WEIGHTS[0]))?;
+        let missing = |file: &str| Error::Missing {
+            directory: directory.display().to_string(),
+            file: file.to_owned(),
+            setting: EMBEDDING_SETTING,
+        };
+        let names = weights.names();
+        let model = names.iter().map(|name| directory.join(name)).find(|path| path.is_file());
+        let model = model.ok_or_else(|| missing(names[0]))?;
         let tokenizer = directory.join(TOKENIZER);
         if !tokenizer.is_file() {
             return Err(missing(TOKENIZER));

@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ragengine_embedding::files::{self, Hub, ModelFiles};
+use ragengine_embedding::files::{self, Hub, ModelFiles, Weights};
 use ragengine_embedding::local::{Model, Service, ServiceOptions};
 use ragengine_embedding::profile::{self, Overrides, Pooling, Profile};
 use ragengine_embedding::remote::{Endpoint, EndpointOptions};
@@ -100,13 +100,14 @@ async fn load_local(
         token: local.hub_token.as_ref().map(secrets::read).transpose()?,
         ..Hub::default()
     };
-    let directory = files::locate_or_fetch(&local.model_id, models_directory, &hub, &mut |piece| {
+    let weights = Weights::named(local.model_file.as_deref())?;
+    let directory = files::locate_or_fetch(&local.model_id, &weights, models_directory, &hub, &mut |piece| {
         let megabytes = piece.received_bytes >> 20;
         progress(Loading::Advances(format!("downloading {}: {megabytes} MB of {}", local.model_id, piece.file)));
     })
     .await?;
     progress(Loading::Tries(format!("loading {}", local.model_id)));
-    let files = ModelFiles::at(directory)?;
+    let files = ModelFiles::with_weights(directory, &weights)?;
     let profile = Profile::resolve(&local.model_id, &files.read_configs()?, &overrides(local))?;
     let mut options = ServiceOptions { query_queue: local.queue as usize, ..ServiceOptions::default() };
     if local.threads > 0 {

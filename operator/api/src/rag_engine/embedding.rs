@@ -2,7 +2,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::rules::{OBJECT_NAME, http_url};
+use crate::rules::{OBJECT_NAME, http_url, onnx_file};
 
 /// Embedding model that turns text into vectors.
 #[derive(KubeSchema, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +38,13 @@ pub struct LocalEmbedding {
     #[serde(rename = "modelID", default = "default_model")]
     #[schemars(length(min = 1, max = 256))]
     pub model_id: String,
+    /// ONNX file of the model in its repository or folder, such as `onnx/model_qint8_avx512_vnni.onnx`. One with int8
+    /// weights embeds faster and needs less memory. A change embeds all indexes again. Default: `onnx/model.onnx` or
+    /// `model.onnx`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256))]
+    #[x_kube(validation = onnx_file("embedding.local.modelFile"))]
+    pub model_file: Option<String>,
     /// Revision to download: a branch, a tag, or a commit to pin the model. Files of other revisions are not used.
     /// Default: `main`.
     #[serde(default = "default_revision")]
@@ -87,6 +94,7 @@ impl Default for LocalEmbedding {
     fn default() -> Self {
         Self {
             model_id: default_model(),
+            model_file: None,
             revision: default_revision(),
             hub_url: default_hub(),
             model_access_secret: None,

@@ -25,6 +25,11 @@ const RULES: &[Rule] = &[
         "embedding: {local: {}, remote: {url: 'http://e', model: m}}",
     ),
     (
+        "embedding.local.modelFile must be",
+        "embedding: {local: {modelFile: onnx/model_int8.onnx}}",
+        "embedding: {local: {modelFile: ../model.onnx}}",
+    ),
+    (
         "embedding.local.hubUrl must be",
         "embedding: {local: {hubUrl: 'https://hub.example.com/mirror'}}",
         "embedding: {local: {hubUrl: hub.example.com}}",

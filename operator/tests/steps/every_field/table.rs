@@ -83,6 +83,12 @@ pub fn changes() -> Vec<FieldChange> {
     vec![
         change(NOTHING, "replicas", 0, &["deployment"], NO_SETTING),
         setting(NOTHING, "embedding.local.modelID", "a/b", &["embedding.local.modelID"]),
+        setting(
+            NOTHING,
+            "embedding.local.modelFile",
+            "onnx/model_int8.onnx",
+            &["embedding.local.modelID", "embedding.local.modelFile"],
+        ),
         setting(NOTHING, "embedding.local.revision", "v2", &["embedding.local.modelID", "embedding.local.revision"]),
         setting(WITH_MODEL, "embedding.local.revision", "v2", &["embedding.local.revision"]),
         setting(NOTHING, "embedding.local.hubUrl", "http://h", &["embedding.local.hubUrl"]),

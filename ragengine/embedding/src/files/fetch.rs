@@ -12,15 +12,15 @@ use self::source::{FetchedFile, Source};
 use self::staging::{Staging, create_folders};
 use super::file_hashes::{self, FileHashes};
 use super::model_id::{self, ModelId};
-use super::{Error, ModelFiles, OPTIONAL, TOKENIZER, WEIGHTS};
+use super::{Error, ModelFiles, OPTIONAL, TOKENIZER, Weights};
 
 pub use hub::Hub;
 pub use source::Progress;
 
 /// Returns the directory of a model: `model_id` itself if it is a directory, or `models_directory/organisation/name`.
 /// If that is incomplete, the model is downloaded from the hub. A revision other than `main` has a separate directory
-/// `…/name@revision`, so that files of different revisions are not mixed up. `on_progress` is called for each
-/// received piece.
+/// `…/name@revision`, and other weights than the usual ones have one that ends with `+` and their path, so that files
+/// of different revisions are not mixed up. `on_progress` is called for each received piece.
 ///
 /// The hashes of downloaded files are stored beside them, and compared at each call. A local directory has no hashes.
 ///
@@ -38,38 +38,40 @@ pub use source::Progress;
 /// When it downloads and the process has not installed a rustls provider.
 pub async fn locate_or_fetch(
     model_id: &str,
+    weights: &Weights,
     models_directory: &Path,
     hub: &Hub,
     on_progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<PathBuf, Error> {
     let (organisation, name) = match model_id::parse(model_id)? {
-        ModelId::Directory(directory) => return Ok(ModelFiles::at(directory)?.directory),
+        ModelId::Directory(directory) => return Ok(ModelFiles::with_weights(directory, weights)?.directory),
         ModelId::Repository { organisation, name } => (organisation, name),
     };
     let parent = models_directory.join(&organisation);
     model_id::check_segment(&hub.revision)
         .map_err(|reason| Error::Hub(format!("the hub's revision {:?}: {reason}", hub.revision)))?;
-    let name = folder_name(&name, &hub.revision);
+    let name = folder_name(&name, &hub.revision, weights);
     let place = parent.join(&name);
-    if ModelFiles::at(&place).is_ok() {
-        compare(place.clone()).await?;
+    if ModelFiles::with_weights(&place, weights).is_ok() {
+        compare(place.clone(), weights.clone()).await?;
         return Ok(place);
     }
     let source = Source::new(model_id, hub, &place)?;
     let staging = Staging::create(parent.join(format!(".{name}.partial"))).await?;
-    let fetched = fetch_files(&source, &staging, on_progress).await?;
+    let fetched = fetch_files(&source, weights, &staging, on_progress).await?;
     publish(&staging, &place, fetched, &hub.revision).await?;
     Ok(place)
 }
 
 /// The default revision has no suffix, for compatibility with earlier versions.
-fn folder_name(name: &str, revision: &str) -> String {
-    if revision == MAIN { name.to_owned() } else { format!("{name}@{revision}") }
+fn folder_name(name: &str, revision: &str, weights: &Weights) -> String {
+    let revision = if revision == MAIN { String::new() } else { format!("@{revision}") };
+    format!("{name}{revision}{}", weights.suffix())
 }
 
 /// Compares the hashes of all files, which takes a fraction of a second.
-async fn compare(place: PathBuf) -> Result<(), Error> {
-    run_blocking(move || file_hashes::compare_or_store(&place)).await
+async fn compare(place: PathBuf, weights: Weights) -> Result<(), Error> {
+    run_blocking(move || file_hashes::compare_or_store(&place, &weights)).await
 }
 
 async fn run_blocking(work: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Result<(), Error> {
@@ -82,6 +84,7 @@ async fn run_blocking(work: impl FnOnce() -> Result<(), Error> + Send + 'static)
 /// Downloads all files of the model, and returns them in the order in which to publish them.
 async fn fetch_files(
     source: &Source<'_>,
+    weights: &Weights,
     staging: &Staging,
     on_progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Vec<FetchedFile>, Error> {
@@ -91,15 +94,16 @@ async fn fetch_files(
     for file in OPTIONAL {
         fetched.extend(source.fetch(file, &staging.0, on_progress).await?);
     }
-    for weights in WEIGHTS {
-        if let Some(weights) = source.fetch(weights, &staging.0, on_progress).await? {
+    let names = weights.names();
+    for name in &names {
+        if let Some(graph) = source.fetch(name, &staging.0, on_progress).await? {
             // Models larger than 2 GB have their weights in a second file.
-            fetched.extend(source.fetch(&format!("{}_data", weights.name), &staging.0, on_progress).await?);
-            fetched.push(weights);
+            fetched.extend(source.fetch(&format!("{}_data", graph.name), &staging.0, on_progress).await?);
+            fetched.push(graph);
             return Ok(fetched);
         }
     }
-    Err(source.missing(WEIGHTS[0]))
+    Err(source.missing(names[0]))
 }
 
 /// Moves the files to their final directory: first the hashes, the weights last. A directory with weights is therefore

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{Error, OPTIONAL, TOKENIZER, WEIGHTS, read_json};
+use super::{Error, OPTIONAL, TOKENIZER, Weights, read_json};
 
 /// The name of the file with the hashes.
 pub(super) const FILE: &str = "ragengine-files.json";
@@ -50,8 +50,8 @@ impl FileHashes {
 /// # Errors
 ///
 /// [`Error::Changed`] names the first changed file, [`Error::Io`] an unreadable one.
-pub(super) fn compare_or_store(directory: &Path) -> Result<(), Error> {
-    let found = hashes(directory)?;
+pub(super) fn compare_or_store(directory: &Path, weights: &Weights) -> Result<(), Error> {
+    let found = hashes(directory, weights)?;
     let Some(kept) = read_json::<FileHashes>(&directory.join(FILE))? else {
         if let Err(error) = (FileHashes { revision: None, sha256: found }).write(directory) {
             tracing::warn!(%error, "the hashes of a model's files cannot be stored: changes will not be detected");
@@ -84,9 +84,10 @@ fn difference<'a>(
 }
 
 /// The hashes of the model's existing files.
-fn hashes(directory: &Path) -> Result<BTreeMap<String, String>, Error> {
-    let data = WEIGHTS.map(|weights| format!("{weights}_data"));
-    let names = WEIGHTS.into_iter().chain([TOKENIZER]).chain(OPTIONAL).chain(data.iter().map(String::as_str));
+fn hashes(directory: &Path, weights: &Weights) -> Result<BTreeMap<String, String>, Error> {
+    let graphs = weights.names();
+    let data: Vec<String> = graphs.iter().map(|graph| format!("{graph}_data")).collect();
+    let names = graphs.into_iter().chain([TOKENIZER]).chain(OPTIONAL).chain(data.iter().map(String::as_str));
     let mut hashes = BTreeMap::new();
     for name in names {
         let path = directory.join(name);
@@ -137,14 +138,14 @@ mod tests {
     fn a_changed_file_is_detected() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(TOKENIZER), "abc").unwrap();
-        compare_or_store(folder.path()).unwrap();
+        compare_or_store(folder.path(), &Weights::default()).unwrap();
         let kept: FileHashes = read_json(&folder.path().join(FILE)).unwrap().unwrap();
         // The SHA-256 of "abc" as FIPS 180-2 gives it.
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(kept, FileHashes { revision: None, sha256: [(TOKENIZER.to_owned(), abc.to_owned())].into() });
-        compare_or_store(folder.path()).unwrap();
+        compare_or_store(folder.path(), &Weights::default()).unwrap();
         std::fs::write(folder.path().join(TOKENIZER), "abd").unwrap();
-        let error = compare_or_store(folder.path()).unwrap_err();
+        let error = compare_or_store(folder.path(), &Weights::default()).unwrap_err();
         assert!(matches!(&error, Error::Changed { what: "has changed", .. }), "{error}");
     }
 }

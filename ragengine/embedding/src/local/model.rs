@@ -25,8 +25,12 @@ pub struct Model {
     text: TextEncoder,
     profile: Profile,
     dimensions: usize,
+    depends_on_batch: bool,
     fingerprint: String,
 }
+
+/// The largest difference of a value of a vector, alone and in a batch, that is rounding.
+const ROUNDING: f32 = 1e-4;
 
 impl Model {
     /// Loads weights and tokenizer, and embeds one word as a check. Takes about a second: do not call it in an
@@ -45,8 +49,9 @@ impl Model {
         let output = find_output(&graph).map_err(unusable)?;
         let fingerprint = fingerprint(model_id, files, &profile)?;
         let model_id = model_id.to_owned();
-        let mut model = Self { model_id, graph, output, text, profile, dimensions: 0, fingerprint };
-        model.dimensions = model.probe().map_err(|error| unusable(error.to_string()))?;
+        let mut model =
+            Self { model_id, graph, output, text, profile, dimensions: 0, depends_on_batch: false, fingerprint };
+        (model.dimensions, model.depends_on_batch) = model.probe().map_err(|error| unusable(error.to_string()))?;
         Ok(model)
     }
 
@@ -106,10 +111,14 @@ impl Model {
         }
     }
 
-    fn probe(&self) -> Result<usize, Error> {
+    /// The number of dimensions, and whether the vector of a text is another one in a batch.
+    fn probe(&self) -> Result<(usize, bool), Error> {
         let pool = Arc::new(ThreadPool::with_num_threads(1));
-        let vectors = self.embed(&pool, Purpose::Passage, &["probe"])?;
-        Ok(vectors.first().map_or(0, Vec::len))
+        let embed = |texts: &[&str]| self.embed(&pool, Purpose::Passage, texts);
+        let alone = embed(&["probe"])?.into_iter().next().unwrap_or_default();
+        let in_batch = embed(&["probe", "A text of other words, and a longer one."])?.into_iter().next();
+        let differ = |(left, right): (&f32, &f32)| (left - right).abs() > ROUNDING;
+        Ok((alone.len(), in_batch.is_some_and(|in_batch| alone.iter().zip(&in_batch).any(differ))))
     }
 
     /// The name of the model.
@@ -120,6 +129,12 @@ impl Model {
     /// Number of dimensions of the vectors.
     pub fn dimensions(&self) -> usize {
         self.dimensions
+    }
+
+    /// Whether the vector of a text depends on the other texts of its batch: models with int8 weights often quantise
+    /// over the whole batch. [`super::Service`] embeds texts one by one then, so that a text has one vector.
+    pub fn depends_on_batch(&self) -> bool {
+        self.depends_on_batch
     }
 
     /// Maximum text size in tokens, including prefix and special tokens.

@@ -22,7 +22,8 @@ pub struct ServiceOptions {
     pub query_queue: usize,
     /// Maximum number of waiting batches of passages. Callers with further ones wait.
     pub passage_queue: usize,
-    /// Maximum number of texts in a batch, at least 1. Long texts run in smaller batches or alone.
+    /// Maximum number of texts in a batch, at least 1. Long texts run in smaller batches or alone, and so do all texts
+    /// of a model that [depends on the batch](Model::depends_on_batch).
     pub max_batch: usize,
 }
 
@@ -62,7 +63,8 @@ impl Service {
     pub fn start(model: impl Into<Arc<Model>>, options: &ServiceOptions) -> Result<Self, Error> {
         check(options)?;
         let model = model.into();
-        let limits = Limits { max_texts: options.max_batch, max_padded_bytes: MAX_PADDED_BYTES };
+        let max_texts = if model.depends_on_batch() { 1 } else { options.max_batch };
+        let limits = Limits { max_texts, max_padded_bytes: MAX_PADDED_BYTES };
         let lane = |purpose, capacity, niceness| {
             let (name, threads) = ("embedding", options.threads);
             let lane = LaneOptions { name, threads, capacity, limits, is_joining: true, niceness };

@@ -5,7 +5,7 @@ use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
 use futures_util::stream;
 use ragengine_embedding::Secret;
-use ragengine_embedding::files::{Error, Hub, ModelFiles, locate_or_fetch};
+use ragengine_embedding::files::{Error, Hub, ModelFiles, Weights, locate_or_fetch};
 use std::path::PathBuf;
 
 use crate::server::{Seen, Server, not_found};
@@ -35,7 +35,7 @@ fn hub(server: &Server) -> Hub {
 }
 
 async fn fetch(models: &Path, hub: &Hub) -> Result<PathBuf, Error> {
-    locate_or_fetch(MODEL, models, hub, &mut |_| {}).await
+    locate_or_fetch(MODEL, &Weights::default(), models, hub, &mut |_| {}).await
 }
 
 /// Lists all files below a directory.
@@ -62,7 +62,7 @@ async fn a_model_is_fetched_once() {
     let server = hub_with(COMPLETE).await;
     let hub = Hub { token: Some(Secret::new("hf_token")), ..hub(&server) };
     let mut received = Vec::new();
-    let place = locate_or_fetch(MODEL, models.path(), &hub, &mut |progress| {
+    let place = locate_or_fetch(MODEL, &Weights::default(), models.path(), &hub, &mut |progress| {
         received.push((progress.file.to_owned(), progress.received_bytes, progress.total_bytes));
     })
     .await
@@ -88,6 +88,27 @@ async fn weights_beside_the_tokenizer_and_in_two_files_are_found() {
     let place = fetch(models.path(), &hub(&server)).await.unwrap();
     assert_eq!(files_below(&place), ["model.onnx", "model.onnx_data", "ragengine-files.json", "tokenizer.json"]);
     assert_eq!(ModelFiles::at(&place).unwrap().model, place.join("model.onnx"));
+}
+
+#[tokio::test]
+async fn other_weights_have_a_directory_of_their_own_and_only_they_are_fetched() {
+    let models = tempfile::tempdir().unwrap();
+    let server =
+        hub_with(&[("tokenizer.json", "{}"), ("onnx/model.onnx", WEIGHTS), ("onnx/model_int8.onnx", "small")]).await;
+    let weights = Weights::named(Some("onnx/model_int8.onnx")).unwrap();
+    let locate = async || locate_or_fetch(MODEL, &weights, models.path(), &hub(&server), &mut |_| {}).await;
+    let place = locate().await.unwrap();
+    assert_eq!(place, models.path().join("organisation/name+onnx+model_int8.onnx"));
+    assert_eq!(files_below(&place), ["onnx/model_int8.onnx", "ragengine-files.json", "tokenizer.json"]);
+    let usual = fetch(models.path(), &hub(&server)).await.unwrap();
+    assert_eq!(files_below(&usual), ["onnx/model.onnx", "ragengine-files.json", "tokenizer.json"]);
+
+    std::fs::write(place.join("onnx/model_int8.onnx"), "other").unwrap();
+    let error = locate().await.unwrap_err();
+    assert!(matches!(&error, Error::Changed { what: "has changed", .. }), "{error}");
+    let missing = Weights::named(Some("onnx/none.onnx")).unwrap();
+    let error = locate_or_fetch(MODEL, &missing, models.path(), &hub(&server), &mut |_| {}).await.unwrap_err();
+    assert!(error.to_string().contains("onnx/none.onnx"), "{error}");
 }
 
 #[tokio::test]
@@ -189,7 +210,7 @@ async fn invalid_ids_and_addresses_are_refused_before_a_request_is_sent() {
     let server = hub_with(COMPLETE).await;
     let hub = hub(&server);
     for model_id in ["../name", "organisation/..", "a/b/c", "organisation/name?x", "name", ""] {
-        let error = locate_or_fetch(model_id, models.path(), &hub, &mut |_| {}).await.unwrap_err();
+        let error = locate_or_fetch(model_id, &Weights::default(), models.path(), &hub, &mut |_| {}).await.unwrap_err();
         assert_eq!(error.kind(), "model_id", "{model_id}");
     }
     let wrong = [
@@ -208,7 +229,8 @@ async fn a_local_directory_is_used_directly() {
     let directory = tempfile::tempdir().unwrap();
     let server = hub_with(COMPLETE).await;
     let id = directory.path().display().to_string();
-    let locate = async || locate_or_fetch(&id, Path::new("/nowhere"), &hub(&server), &mut |_| {}).await;
+    let locate =
+        async || locate_or_fetch(&id, &Weights::default(), Path::new("/nowhere"), &hub(&server), &mut |_| {}).await;
     assert_eq!(locate().await.unwrap_err().kind(), "missing");
     for (name, content) in [("model.onnx", WEIGHTS), ("tokenizer.json", "{}")] {
         std::fs::write(directory.path().join(name), content).unwrap();

@@ -1,10 +1,12 @@
-//! Tests with the real model, a tiny cross-encoder, and with scripted HTTP servers.
+//! Tests with the real model, tiny ones, and with scripted HTTP servers.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod fetch;
 mod files;
 mod model;
+mod onnx;
+mod quantised;
 mod remote;
 mod reranker;
 mod server;

@@ -4,12 +4,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use super::onnx::{FLOAT, INT64, graph, input, node, output, tensor};
+
 /// The first words of the vocabulary. They weigh nothing.
 const SPECIAL: [&str; 4] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"];
-
-/// The numbers of ONNX for the types of tensors.
-const FLOAT: u64 = 1;
-const INT64: u64 = 7;
 
 /// A cross-encoder to write.
 pub struct TinyCrossEncoder<'a> {
@@ -81,65 +79,18 @@ impl<'a> TinyCrossEncoder<'a> {
         let one: Vec<usize> = width.iter().map(|_| 1).collect();
         let rows = SPECIAL.len() + self.words.len();
         let types: Vec<u8> = [0.0_f32, 1.0].into_iter().flat_map(f32::to_le_bytes).collect();
-        let graph = [
-            bytes(1, &node("Gather", &["weights", "input_ids"], "by_word", &[])),
-            bytes(1, &node("Gather", &["types", "token_type_ids"], "by_type", &[])),
-            bytes(1, &node("Mul", &["by_word", "by_type"], "by_token", &[])),
-            bytes(1, &node("ReduceSum", &["by_token", "axes"], self.output, &[("keepdims", 0)])),
-            bytes(2, b"tiny"),
-            bytes(5, &tensor("weights", FLOAT, &[&[rows], &width[..]].concat(), &weights)),
-            bytes(5, &tensor("types", FLOAT, &[&[2], &one[..]].concat(), &types)),
-            bytes(5, &tensor("axes", INT64, &[1], &1_i64.to_le_bytes())),
-            bytes(11, &input("input_ids")),
-            bytes(11, &input("attention_mask")),
-            bytes(11, &input("token_type_ids")),
-            bytes(12, &bytes(1, self.output.as_bytes())),
-        ];
-        let opset = [bytes(1, b""), number(2, 13)].concat();
-        [number(1, 8), bytes(7, &graph.concat()), bytes(8, &opset)].concat()
+        graph(&[
+            node("Gather", &["weights", "input_ids"], &["by_word"], &[]),
+            node("Gather", &["types", "token_type_ids"], &["by_type"], &[]),
+            node("Mul", &["by_word", "by_type"], &["by_token"], &[]),
+            node("ReduceSum", &["by_token", "axes"], &[self.output], &[("keepdims", 0)]),
+            tensor("weights", FLOAT, &[&[rows], &width[..]].concat(), &weights),
+            tensor("types", FLOAT, &[&[2], &one[..]].concat(), &types),
+            tensor("axes", INT64, &[1], &1_i64.to_le_bytes()),
+            input("input_ids"),
+            input("attention_mask"),
+            input("token_type_ids"),
+            output(self.output),
+        ])
     }
-}
-
-fn node(operator: &str, inputs: &[&str], output: &str, attributes: &[(&str, u64)]) -> Vec<u8> {
-    let mut node: Vec<u8> = inputs.iter().flat_map(|input| bytes(1, input.as_bytes())).collect();
-    node.extend(bytes(2, output.as_bytes()));
-    node.extend(bytes(4, operator.as_bytes()));
-    for (name, value) in attributes {
-        // The type 2 is a whole number.
-        node.extend(bytes(5, &[bytes(1, name.as_bytes()), number(3, *value), number(20, 2)].concat()));
-    }
-    node
-}
-
-fn tensor(name: &str, kind: u64, shape: &[usize], values: &[u8]) -> Vec<u8> {
-    let shape: Vec<u8> = shape.iter().flat_map(|&size| number(1, size as u64)).collect();
-    [shape, number(2, kind), bytes(8, name.as_bytes()), bytes(9, values)].concat()
-}
-
-/// An input of whole numbers, with two dimensions of any size.
-fn input(name: &str) -> Vec<u8> {
-    let dimension = |name: &str| bytes(1, &bytes(2, name.as_bytes()));
-    let shape = [dimension("pairs"), dimension("tokens")].concat();
-    let kind = bytes(1, &[number(1, INT64), bytes(2, &shape)].concat());
-    [bytes(1, name.as_bytes()), bytes(2, &kind)].concat()
-}
-
-/// A field of protobuf with a whole number.
-fn number(field: u64, value: u64) -> Vec<u8> {
-    [varint(field << 3), varint(value)].concat()
-}
-
-/// A field of protobuf with bytes, a text or a message.
-fn bytes(field: u64, value: &[u8]) -> Vec<u8> {
-    [varint(field << 3 | 2), varint(value.len() as u64), value.to_vec()].concat()
-}
-
-fn varint(mut value: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while value > 0x7f {
-        bytes.push((value & 0x7f) as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-    bytes
 }

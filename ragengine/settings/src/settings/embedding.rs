@@ -55,6 +55,11 @@ pub struct LocalEmbedding {
     /// downloaded files are stored there and compared at each start.
     #[serde(rename = "modelID")]
     pub model_id: String,
+    /// The model's ONNX file in its repository or folder, such as `onnx/model_qint8_avx512_vnni.onnx`. Default:
+    /// `onnx/model.onnx` or `model.onnx`. One with int8 weights embeds faster and needs less memory; docs/quality.md
+    /// says what it costs. A change embeds all indexes again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_file: Option<String>,
     /// The revision to download: a commit, which pins the model, a tag or a branch. Files of another revision are not
     /// used.
     pub revision: String,
@@ -89,6 +94,7 @@ impl Default for LocalEmbedding {
     fn default() -> Self {
         Self {
             model_id: "sentence-transformers/all-MiniLM-L6-v2".to_owned(),
+            model_file: None,
             revision: "main".to_owned(),
             hub_url: "https://huggingface.co".to_owned(),
             hub_token: None,

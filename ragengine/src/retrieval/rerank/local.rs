@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
-use ragengine_embedding::files::{self, Hub, ModelFiles};
+use ragengine_embedding::files::{self, Hub, ModelFiles, Weights};
 use ragengine_embedding::reranker::{self, CrossEncoder, Service, ServiceOptions};
 use ragengine_settings::{LocalReranker, Rerank};
 use tracing::{error, info};
@@ -127,7 +127,9 @@ async fn load_until_it_succeeds(settings: LocalReranker, models: PathBuf, state:
 async fn load(settings: &LocalReranker, models: &Path) -> Result<Service, LoadError> {
     let about = |error: files::Error| error.about(MODEL_SETTING);
     let hub = hub(settings)?;
-    let directory = files::locate_or_fetch(&settings.model_id, models, &hub, &mut |_| {}).await.map_err(about)?;
+    let directory = files::locate_or_fetch(&settings.model_id, &Weights::default(), models, &hub, &mut |_| {})
+        .await
+        .map_err(about)?;
     let files = ModelFiles::at(directory).map_err(about)?;
     let (model_id, max_tokens) = (settings.model_id.clone(), settings.max_tokens.map(|tokens| tokens as usize));
     let loading = tokio::task::spawn_blocking(move || {

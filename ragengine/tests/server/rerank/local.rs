@@ -9,6 +9,8 @@ use super::{QUESTION, chat, counted, order};
 use crate::support::{FACTS, Server, outcome};
 use tiny_cross_encoder::TinyCrossEncoder;
 
+#[path = "../../../embedding/tests/embedding/onnx.rs"]
+mod onnx;
 #[path = "../../../embedding/tests/embedding/tiny_cross_encoder.rs"]
 mod tiny_cross_encoder;
 

@@ -55,6 +55,7 @@ pub fn bases() -> Vec<Base> {
                     ("embedding.local.modelAccessSecret", json!("key-a"), Settings),
                     ("embedding.local.image", json!("registry.example/model"), Nothing),
                     ("embedding.local.imagePullSecret", json!("registry"), Nothing),
+                    ("embedding.local.modelFile", json!("onnx/model_int8.onnx"), Settings),
                     ("embedding.local.maxTokens", json!(200), Settings),
                     ("embedding.local.pooling", json!("cls"), Settings),
                     ("embedding.local.queryPrefix", json!("query: "), Settings),
