@@ -34,6 +34,7 @@ fi
     llama_server="$RAGENGINE_CACHE/tools/llama-server-$(sha256sum "$here/llama-server.txt" | cut -c1-12)"
     axe_core="$RAGENGINE_CACHE/tools/axe-core-$(sha256sum "$here/axe-core.txt" | cut -c1-12)"
     collector="$RAGENGINE_CACHE/tools/collector-$(cat "$here"/collector/{go.mod,main.go} | sha256sum | cut -c1-12)"
+    promtool="$RAGENGINE_CACHE/tools/promtool-$(sha256sum "$here/promtool/go.mod" | cut -c1-12)/promtool"
     cargo_deny_version=0.20.2
     cargo_deny_dir="$RAGENGINE_CACHE/tools/cargo-deny-$cargo_deny_version"
     cargo_nextest_version=0.9.148

@@ -62,14 +62,14 @@ check_test_cluster() {
     ((${#problems[@]} == before)) || problems+=("To run only the tests that need no cluster: make test-fast")
 }
 
-# Where packages.sh can install Python, Go can be installed with it.
-check_collector() {
+# check_go_program SCRIPT PROGRAM MEANING: where packages.sh can install Python, Go can be installed with it.
+check_go_program() {
     local missing
-    missing=$("$here/collector.sh" --missing)
+    missing=$("$here/$1" --missing)
     [[ -z $missing ]] || command -v dpkg-query >/dev/null ||
-        problems+=("Go is missing. It builds the collector of the tests. Install $missing.")
+        problems+=("Go is missing. It builds $3. Install $missing.")
     # A build needs more.
-    [[ -x $collector/collector ]] || needs_room 1 "$RAGENGINE_CACHE"
+    [[ -x $2 ]] || needs_room 1 "$RAGENGINE_CACHE"
 }
 
 check_packages() {
@@ -85,7 +85,8 @@ check_rust
 if [[ $* == images ]]; then check_target release; else check_target debug; fi
 if [[ " $* " == *" test-llm "* ]]; then needs_room 3 "$RAGENGINE_CACHE"; else needs_room 1 "$RAGENGINE_CACHE"; fi
 check_packages "$@"
-[[ " $* " != *" test "* ]] || check_collector
+[[ " $* " != *" test "* ]] || check_go_program collector.sh "$collector/collector" "the collector of the tests"
+[[ " $* " != *" check "* ]] || check_go_program promtool.sh "$promtool" "promtool, which checks the alert rules"
 [[ " $* " != *" cluster "* ]] || check_test_cluster
 [[ " $* " != *" demo "* ]] || check_cluster RAGENGINE_IMAGE RAGENGINE_OPERATOR_IMAGE
 mapfile -t lacking < <(lacking_room)

@@ -42,7 +42,10 @@ install_what_is_missing() {
     if needed_for mutants; then "$here/cargo-tool.sh" cargo-mutants; fi
     if needed_for cluster demo images; then "$here/cargo-tool.sh" cargo-cyclonedx; fi
     if needed_for cluster; then "$here/python.sh" cyclonedx; fi
-    if needed_for check; then "$here/cargo-tool.sh" cargo-deny; fi
+    if needed_for check; then
+        "$here/cargo-tool.sh" cargo-deny
+        "$here/promtool.sh"
+    fi
     if needed_for fuzz; then "$here/fuzz.sh" --install; fi
     if needed_for test-llm; then
         "$here/language-model.sh"

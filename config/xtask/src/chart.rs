@@ -9,13 +9,14 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::notes::note;
 use crate::place::Place;
-use crate::{render, run};
+use crate::{monitoring, render, run};
 
 /// A value that the schema refuses, and the words of the error.
-const REFUSED: [(&str, &str); 20] = [
+const REFUSED: [(&str, &str); 21] = [
     ("replica=2", "additional properties 'replica' not allowed"),
     (r#"image={"repo":"a"}"#, "at '/image': additional properties 'repo' not allowed"),
     (r#"metrics={"podMonitor":{"label":{}}}"#, "additional properties 'label' not allowed"),
+    (r#"metrics={"alerts":{"enabled":"yes"}}"#, "at '/metrics/alerts/enabled': value must be one of"),
     (r#"replicas="two""#, "at '/replicas': got string, want integer"),
     ("replicas=-1", "at '/replicas': minimum"),
     (r#"watchNamespaces="team-a,team-b""#, "at '/watchNamespaces': got string, want array"),
@@ -55,6 +56,8 @@ pub fn check(place: &Place) -> Result<()> {
     chart.openshift_chooses_the_users()?;
     chart.definitions_outlive_the_chart()?;
     chart.definition_is_no_template()?;
+    chart.monitors_are_there_where_they_are_known()?;
+    chart.expressions_are_valid()?;
     base_is_a_kustomization(place)
 }
 
@@ -159,6 +162,35 @@ impl Chart<'_> {
         let rendered = self.template("templates/crds.yaml", &["--set", "crds.keep=false"])?;
         ensure!(!rendered.contains("resource-policy"), "crds.keep=false keeps a definition");
         Ok(())
+    }
+
+    fn monitors_are_there_where_they_are_known(&self) -> Result<()> {
+        let known = ["--api-versions", "monitoring.coreos.com/v1"];
+        let cases: [(&[&str], &str, bool); 4] =
+            [(&[], "auto", false), (&known, "auto", true), (&[], "true", true), (&known, "false", false)];
+        for (api, enabled, wanted) in cases {
+            let values =
+                ["engines.serviceMonitor", "alerts"].map(|object| format!("metrics.{object}.enabled={enabled}"));
+            let options = values.iter().flat_map(|value| ["--set", value.as_str()]);
+            let arguments = ["template", "ragengine", "."].into_iter().chain(api.iter().copied()).chain(options);
+            let rendered = run::output(&mut self.helm(&arguments.collect::<Vec<_>>()))?;
+            for object in ["kind: PrometheusRule", "name: ragengine-operator-engines"] {
+                ensure!(
+                    rendered.contains(object) == wanted,
+                    "with {api:?} and {enabled}, it should be {wanted} that there is `{object}`"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Those of the alert rules and of the dashboard.
+    fn expressions_are_valid(&self) -> Result<()> {
+        let rendered = self.template(
+            "templates/monitoring.yaml",
+            &["--set", "metrics.alerts.enabled=true", "--set", "metrics.dashboard.enabled=true"],
+        )?;
+        monitoring::check(self.place, &rendered)
     }
 
     /// Braces in the description of a field are data.

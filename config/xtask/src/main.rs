@@ -7,6 +7,7 @@ mod check;
 mod dependencies;
 mod features;
 mod generate;
+mod monitoring;
 mod mutants;
 mod notes;
 mod place;

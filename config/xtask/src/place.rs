@@ -14,6 +14,8 @@ pub struct Place {
     pub target: PathBuf,
     /// Helm and kubectl.
     pub cluster_bin: PathBuf,
+    /// The program promtool.
+    pub promtool: PathBuf,
     /// cargo-deny.
     pub cargo_deny_bin: PathBuf,
     /// cargo-nextest.
@@ -30,7 +32,7 @@ pub struct Place {
 
 /// Prints what [`Place`] holds, in its order, a line each.
 const ASK: &str = r#"source e2e/cluster/paths.sh >&2
-printf '%s\n' "$root" "$target_dir" "$cluster_bin" "$cargo_deny_dir/bin" "$cargo_nextest_dir/bin" \
+printf '%s\n' "$root" "$target_dir" "$cluster_bin" "$promtool" "$cargo_deny_dir/bin" "$cargo_nextest_dir/bin" \
     "$cargo_mutants_dir/bin" "$kubernetes_version" "$python_venv/bin/python" "$llama_index_venv/bin/python""#;
 
 impl Place {
@@ -44,13 +46,16 @@ impl Place {
         let said = run::output(run::command("bash", &root).args(["-euo", "pipefail", "-c", ASK]))
             .context("e2e/cluster/paths.sh does not say where things are")?;
         let lines: Vec<&str> = said.lines().collect();
-        let [root, target, cluster, deny, nextest, mutants, kubernetes_version, python, llama_index] = lines[..] else {
+        let [root, target, cluster, promtool, deny, nextest, mutants, kubernetes_version, python, llama_index] =
+            lines[..]
+        else {
             bail!("e2e/cluster/paths.sh printed something else: {said}");
         };
         Ok(Self {
             root: root.into(),
             target: target.into(),
             cluster_bin: cluster.into(),
+            promtool: promtool.into(),
             cargo_deny_bin: deny.into(),
             cargo_nextest_bin: nextest.into(),
             cargo_mutants_bin: mutants.into(),
