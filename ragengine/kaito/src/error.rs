@@ -9,7 +9,6 @@ pub enum KaitoError {
         /// The name of the file in the folder.
         file: &'static str,
         /// The reason.
-        #[source]
         error: io::Error,
     },
     /// A file does not have the structure that llama-index writes.
@@ -18,7 +17,6 @@ pub enum KaitoError {
         /// The name of the file.
         file: &'static str,
         /// The reason.
-        #[source]
         error: serde_json::Error,
     },
     /// The folder has no or several indexes.
