@@ -31,7 +31,7 @@ pub enum Piece {
     /// The manifest.
     Manifest(Manifest),
     /// The start of an index: its name and header.
-    Index(String, IndexHeader),
+    Index(String, Box<IndexHeader>),
     /// The next rows of that index.
     Rows(Vec<Row>),
 }
@@ -148,7 +148,7 @@ impl State {
                 self.close_index()?;
                 self.started += 1;
                 self.open = Some((name.clone(), 0, Checker::new(header.clone())));
-                Some(Piece::Index(name.clone(), header))
+                Some(Piece::Index(name.clone(), Box::new(header)))
             }
             (Entry::Block(name, number), Some(_)) => {
                 self.block(name, *number, bytes, take)?;
