@@ -20,7 +20,7 @@ use changes::Followed;
 pub use changes::{Changes, Follower};
 pub use file::DatabaseFile;
 pub use reader::Reader;
-use redb::DatabaseError;
+use redb::{DatabaseError, WriteTransaction};
 pub use transaction::Transaction;
 use uuid::Uuid;
 
@@ -243,6 +243,24 @@ impl Store {
     pub fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let mut inner = self.database.get()?.begin_write().map_err(redb::Error::from)?;
         inner.set_quick_repair(true);
+        self.run(inner, change)
+    }
+
+    /// Writes to a store that is thrown away after a crash. Opening it would take long then, until [`Self::write`] has
+    /// written to it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::write`].
+    pub fn fill<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.run(self.database.get()?.begin_write().map_err(redb::Error::from)?, change)
+    }
+
+    fn run<T>(
+        &self,
+        inner: WriteTransaction,
+        change: impl FnOnce(&Transaction) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let transaction = Transaction::new(inner);
         let result = change(&transaction)?;
         let changes = transaction.commit()?;

@@ -10,7 +10,7 @@ use super::Catalog;
 use crate::archive::{ArchiveError, IndexHeader, Row};
 use crate::record::DocumentRecord;
 use crate::room::Room;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, Transaction};
 use crate::{Index, IndexError};
 
 /// The approximate size of a transaction, in bytes of rows.
@@ -40,6 +40,13 @@ pub struct Staged {
     document: Option<DocumentRecord>,
 }
 
+/// Whether more rows follow.
+#[derive(Clone, Copy)]
+enum Completeness {
+    Partial,
+    Whole,
+}
+
 /// A folder that is removed on drop unless it is kept.
 struct Folder {
     path: PathBuf,
@@ -67,18 +74,26 @@ impl Staged {
             self.batch_bytes += row.bytes();
             self.batch.push(row);
             if self.batch_bytes >= BATCH_BYTES {
-                self.flush()?;
+                self.write(Completeness::Partial)?;
             }
         }
         Ok(())
     }
 
-    /// Writes the rows that are still buffered.
+    /// Writes the rows that are still buffered. The store is complete then.
     pub fn flush(&mut self) -> Result<(), IndexError> {
+        self.write(Completeness::Whole)
+    }
+
+    fn write(&mut self, completeness: Completeness) -> Result<(), IndexError> {
         let Some(store) = &self.store else { return Ok(()) };
         self.room.take(self.batch_bytes * STORE_FACTOR)?;
-        let document = &mut self.document;
-        store.write(|transaction| transaction.put_rows(&self.batch, document)).map_err(|error| match error {
+        let put = |transaction: &Transaction| transaction.put_rows(&self.batch, &mut self.document);
+        let written = match completeness {
+            Completeness::Partial => store.fill(put),
+            Completeness::Whole => store.write(put),
+        };
+        written.map_err(|error| match error {
             // The store is new, so an inconsistency comes from the rows.
             StoreError::Damaged(reason) => IndexError::from(ArchiveError::Damaged(reason)),
             error => error.into(),

@@ -1,14 +1,14 @@
 //! Exports a store as rows, for an archive, and imports rows.
 
 use ragengine_client::wire::SourceSync;
-use redb::{ReadableTable as _, ReadableTableMetadata as _};
+use redb::{ReadableTable as _, ReadableTableMetadata as _, Table, WriteTransaction};
 
 use super::reader::Reader;
-use super::tables::{CHUNKS, DOCUMENTS, TEXTS};
+use super::tables::{CHUNKS, DOCUMENTS, HASHES, NUMBERS, PAGES, REVISIONS, TEXTS, VECTORS};
 use super::transaction::Transaction;
 use super::{StoreError, meta};
 use crate::archive::{IndexHeader, Row};
-use crate::record::{DocumentRecord, IndexRecord};
+use crate::record::{ChunkRecord, DocumentRecord, IndexRecord};
 
 impl Reader {
     /// The header for an archive of this index.
@@ -70,22 +70,18 @@ impl Transaction {
 
     /// Writes rows in order. `document` is the last document written; chunks belong to it.
     pub fn put_rows(&self, rows: &[Row], document: &mut Option<DocumentRecord>) -> Result<(), StoreError> {
+        let mut tables = RowTables::open(self.inner())?;
         for row in rows {
             match row {
                 Row::Document { number, record, text, revision } => {
-                    if self.document_by_id(&record.doc_id)?.is_some() {
-                        return Err(StoreError::Damaged(format!("it has document '{}' twice", record.doc_id)));
-                    }
-                    self.put_document(*number, record, text)?;
-                    self.put_revision(*number, revision.as_deref())?;
+                    self.note_document(&record.doc_id);
+                    tables.put_document(*number, record, text, revision.as_deref())?;
                     *document = Some(record.clone());
                 }
                 Row::Chunk { record, vector, page } => {
                     let owner = document.as_ref();
                     let owner = owner.ok_or_else(|| StoreError::Damaged("a chunk has no document".to_owned()))?;
-                    let number = owner.first_row + u64::from(record.ordinal);
-                    self.put_chunks(number, [(record, vector.as_slice())])?;
-                    self.put_pages(page.map(|page| (number, page)))?;
+                    tables.put_chunk(owner.first_row + u64::from(record.ordinal), record, vector, *page)?;
                 }
                 Row::Sync { source, json } => {
                     let sync: SourceSync =
@@ -94,6 +90,72 @@ impl Transaction {
                     self.put_sync(source, Some(&SourceSync { owner: None, ..sync }))?;
                 }
             }
+        }
+        Ok(())
+    }
+}
+
+/// The tables of documents and chunks, opened once for many rows: opening a table costs more than inserting a row.
+struct RowTables<'t> {
+    documents: Table<'t, u64, &'static [u8]>,
+    texts: Table<'t, u64, &'static str>,
+    numbers: Table<'t, &'static str, u64>,
+    revisions: Table<'t, u64, &'static str>,
+    chunks: Table<'t, u64, &'static [u8]>,
+    vectors: Table<'t, u64, &'static [u8]>,
+    hashes: Table<'t, (&'static [u8; 32], u64), ()>,
+    pages: Table<'t, u64, u32>,
+    /// The vector that is being written.
+    bytes: Vec<u8>,
+}
+
+impl<'t> RowTables<'t> {
+    fn open(transaction: &'t WriteTransaction) -> Result<Self, StoreError> {
+        Ok(Self {
+            documents: transaction.open_table(DOCUMENTS).map_err(refused)?,
+            texts: transaction.open_table(TEXTS).map_err(refused)?,
+            numbers: transaction.open_table(NUMBERS).map_err(refused)?,
+            revisions: transaction.open_table(REVISIONS).map_err(refused)?,
+            chunks: transaction.open_table(CHUNKS).map_err(refused)?,
+            vectors: transaction.open_table(VECTORS).map_err(refused)?,
+            hashes: transaction.open_table(HASHES).map_err(refused)?,
+            pages: transaction.open_table(PAGES).map_err(refused)?,
+            bytes: Vec::new(),
+        })
+    }
+
+    fn put_document(
+        &mut self,
+        number: u64,
+        record: &DocumentRecord,
+        text: &str,
+        revision: Option<&str>,
+    ) -> Result<(), StoreError> {
+        if self.numbers.insert(record.doc_id.as_str(), number).map_err(refused)?.is_some() {
+            return Err(StoreError::Damaged(format!("it has document '{}' twice", record.doc_id)));
+        }
+        self.documents.insert(number, postcard::to_stdvec(record)?.as_slice()).map_err(refused)?;
+        self.texts.insert(number, text).map_err(refused)?;
+        if let Some(revision) = revision {
+            self.revisions.insert(number, revision).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    fn put_chunk(
+        &mut self,
+        row: u64,
+        record: &ChunkRecord,
+        vector: &[f32],
+        page: Option<u32>,
+    ) -> Result<(), StoreError> {
+        self.bytes.clear();
+        self.bytes.extend(vector.iter().flat_map(|value| value.to_le_bytes()));
+        self.chunks.insert(row, postcard::to_stdvec(record)?.as_slice()).map_err(refused)?;
+        self.vectors.insert(row, self.bytes.as_slice()).map_err(refused)?;
+        self.hashes.insert((&record.hash, row), ()).map_err(refused)?;
+        if let Some(page) = page {
+            self.pages.insert(row, page).map_err(refused)?;
         }
         Ok(())
     }

@@ -74,9 +74,14 @@ impl Transaction {
         self.take(NEXT_ROW, u64::from(count))
     }
 
+    /// Notes that a document changes in this transaction.
+    pub(super) fn note_document(&self, doc_id: &str) {
+        self.changes.borrow_mut().add_document(doc_id);
+    }
+
     /// Writes a document's record and text.
     pub fn put_document(&self, number: u64, record: &DocumentRecord, text: &str) -> Result<(), StoreError> {
-        self.changes.borrow_mut().add_document(&record.doc_id);
+        self.note_document(&record.doc_id);
         let bytes = postcard::to_stdvec(record)?;
         self.inner
             .open_table(DOCUMENTS)
@@ -167,7 +172,7 @@ impl Transaction {
 
     /// Removes a document and its chunks.
     pub fn remove_document(&self, number: u64, record: &DocumentRecord) -> Result<(), StoreError> {
-        self.changes.borrow_mut().add_document(&record.doc_id);
+        self.note_document(&record.doc_id);
         self.remove_chunks(record)?;
         self.put_revision(number, None)?;
         self.inner.open_table(DOCUMENTS).map_err(redb::Error::from)?.remove(number).map_err(redb::Error::from)?;
