@@ -35,6 +35,8 @@ fi
     axe_core="$RAGENGINE_CACHE/tools/axe-core-$(sha256sum "$here/axe-core.txt" | cut -c1-12)"
     collector="$RAGENGINE_CACHE/tools/collector-$(cat "$here"/collector/{go.mod,main.go} | sha256sum | cut -c1-12)"
     promtool="$RAGENGINE_CACHE/tools/promtool-$(sha256sum "$here/promtool/go.mod" | cut -c1-12)/promtool"
+    weaviate_version=$(awk '$1 == "github.com/weaviate/weaviate" { print substr($2, 2) }' "$here/weaviate/go.mod")
+    weaviate="$RAGENGINE_CACHE/tools/weaviate-$weaviate_version"
     cargo_deny_version=0.20.2
     cargo_deny_dir="$RAGENGINE_CACHE/tools/cargo-deny-$cargo_deny_version"
     cargo_nextest_version=0.9.148
