@@ -24,7 +24,7 @@ use crate::IndexError;
 use crate::snapshot::SnapshotError;
 use crate::store::StoreError;
 
-use analysis::Analyzer;
+pub use analysis::{Analyzer, QueryWord, TextKind};
 pub use search::{TextHit, TextHits};
 pub use set::TextSet;
 

@@ -46,6 +46,7 @@ use std::sync::Arc;
 
 pub use described::IndexSize;
 pub use error::IndexError;
+pub use full_text::{Analyzer, QueryWord, TextKind};
 use parking_lot::RwLock;
 use ragengine_settings::{EmbeddingSource, TextLanguage, VectorIndexKind};
 pub use recovery::Step;

@@ -87,6 +87,12 @@ impl Number {
     const MIN: Self = Self { float: f64::NEG_INFINITY, rest: 0 };
     const MAX: Self = Self { float: f64::INFINITY, rest: 0 };
 
+    /// The nearest float, and what an integer is more than it: at most 1,024 either way. Numbers are ordered by the
+    /// first and then by the second, and equal numbers have equal parts.
+    pub fn parts(self) -> (f64, i128) {
+        (self.float, self.rest)
+    }
+
     fn of(number: &serde_json::Number) -> Self {
         let integer = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
         // Adding 0.0 makes -0.0 the same as 0.0. Every JSON number has a nearest float.

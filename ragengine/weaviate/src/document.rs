@@ -1,0 +1,172 @@
+//! Documents as plain data.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::WeaviateError;
+use crate::generation::Generation;
+use crate::property::Property;
+
+/// A document to write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// Its id.
+    pub doc_id: String,
+    /// Its text.
+    pub text: String,
+    /// Its metadata.
+    pub metadata: Map<String, Value>,
+    /// The name of the source it comes from.
+    pub source: Option<String>,
+    /// The hash of its text and metadata.
+    pub content_hash: String,
+    /// The revision that its source reported.
+    pub revision: Option<String>,
+    /// Its chunks, in order.
+    pub chunks: Vec<Chunk>,
+}
+
+/// A chunk to write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chunk {
+    /// Its place in the document.
+    pub place: ChunkPlace,
+    /// Its text.
+    pub text: String,
+    /// Its words as they are searched for, with spaces between them: stems without stop words, or whatever queries are
+    /// analysed to. Weaviate changes none of them.
+    pub terms: String,
+    /// Its vector, of length 1.
+    pub vector: Vec<f32>,
+}
+
+/// The place of a chunk in its document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChunkPlace {
+    /// Where it begins in the text, in characters. None if its text differs from the document's.
+    pub start: Option<usize>,
+    /// Where it ends, in characters.
+    pub end: Option<usize>,
+    /// The headings above it, joined by ` > `.
+    pub heading: Option<String>,
+    /// Its page, from 1, if the document is split by pages.
+    pub page: Option<u32>,
+    /// The hash of its embedded text, in hexadecimal digits.
+    pub hash: String,
+}
+
+/// A document that is stored, without its text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DocumentRecord {
+    /// The id of its object.
+    pub id: Uuid,
+    /// Its id.
+    pub doc_id: String,
+    /// The write whose chunks are shown.
+    pub generation: Generation,
+    /// Its place in lists: when it was first written, in microseconds since 1970.
+    pub place_us: u64,
+    /// Its metadata.
+    pub metadata: Map<String, Value>,
+    /// The size of its metadata as JSON, in bytes.
+    pub metadata_bytes: usize,
+    /// The name of its source.
+    pub source: Option<String>,
+    /// The hash of its text and metadata.
+    pub content_hash: String,
+    /// The revision that its source reported.
+    pub revision: Option<String>,
+    /// How many chunks it has.
+    pub chunk_count: u64,
+    /// The size of its text, in bytes.
+    pub text_bytes: u64,
+}
+
+/// A document with its text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WholeDocument {
+    /// The document.
+    pub record: DocumentRecord,
+    /// Its text.
+    pub text: String,
+    /// The places of its chunks, in order.
+    pub chunks: Vec<ChunkPlace>,
+}
+
+/// The properties of a record.
+pub const RECORD_PROPERTIES: &[Property] = &[
+    Property::DOC_ID,
+    Property::GENERATION,
+    Property::PLACE,
+    Property::METADATA,
+    Property::SOURCE,
+    Property::CONTENT_HASH,
+    Property::REVISION,
+    Property::CHUNK_COUNT,
+    Property::TEXT_BYTES,
+];
+
+impl DocumentRecord {
+    /// The record in the properties of its object.
+    pub(crate) fn read(id: Uuid, properties: &Map<String, Value>) -> Result<Self, WeaviateError> {
+        let metadata = text(properties, Property::METADATA)?;
+        let record = Self {
+            id,
+            doc_id: text(properties, Property::DOC_ID)?.to_owned(),
+            generation: Generation::stored(text(properties, Property::GENERATION)?),
+            place_us: number(properties, Property::PLACE)?,
+            metadata_bytes: metadata.len(),
+            metadata: serde_json::from_str(metadata).map_err(|_| damaged(Property::METADATA))?,
+            source: optional_text(properties, Property::SOURCE).map(str::to_owned),
+            content_hash: text(properties, Property::CONTENT_HASH)?.to_owned(),
+            revision: optional_text(properties, Property::REVISION).map(str::to_owned),
+            chunk_count: number(properties, Property::CHUNK_COUNT)?,
+            text_bytes: number(properties, Property::TEXT_BYTES)?,
+        };
+        Ok(record)
+    }
+
+    /// The properties of its object, without what filters ask.
+    pub(crate) fn properties(&self) -> Vec<(Property, Value)> {
+        let mut properties = vec![
+            (Property::DOC_ID, Value::from(self.doc_id.as_str())),
+            (Property::GENERATION, self.generation.as_str().into()),
+            (Property::PLACE, self.place_us.into()),
+            (Property::METADATA, Value::Object(self.metadata.clone()).to_string().into()),
+            (Property::CONTENT_HASH, self.content_hash.as_str().into()),
+            (Property::CHUNK_COUNT, self.chunk_count.into()),
+            (Property::TEXT_BYTES, self.text_bytes.into()),
+        ];
+        for (property, value) in [(Property::SOURCE, &self.source), (Property::REVISION, &self.revision)] {
+            properties.extend(value.as_deref().map(|value| (property, Value::from(value))));
+        }
+        properties
+    }
+}
+
+/// A text that an object has.
+pub fn text(properties: &Map<String, Value>, property: Property) -> Result<&str, WeaviateError> {
+    optional_text(properties, property).ok_or_else(|| damaged(property))
+}
+
+/// A text that an object may have.
+pub fn optional_text(properties: &Map<String, Value>, property: Property) -> Option<&str> {
+    properties.get(property.name())?.as_str()
+}
+
+/// A number that an object has.
+pub fn number(properties: &Map<String, Value>, property: Property) -> Result<u64, WeaviateError> {
+    optional_number(properties, property).ok_or_else(|| damaged(property))
+}
+
+/// A number that an object may have.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "Weaviate has floats up to 2^53")]
+pub fn optional_number(properties: &Map<String, Value>, property: Property) -> Option<u64> {
+    let value = properties.get(property.name())?;
+    value.as_u64().or_else(|| value.as_f64().filter(|float| *float >= 0.0).map(|float| float as u64))
+}
+
+fn damaged(property: Property) -> WeaviateError {
+    WeaviateError::Reply(format!("an object has no {}", property.name()))
+}

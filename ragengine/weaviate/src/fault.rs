@@ -1,0 +1,58 @@
+//! The classes of errors, and what the log may contain of them.
+
+use ragengine_errors::{Class, Fault, Logged, RetryAfter, texts};
+
+use crate::WeaviateError;
+
+/// Weaviate is asked again after this time, in seconds.
+const RETRY_SECONDS: u32 = 5;
+
+impl Fault for WeaviateError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Unreachable(_)
+            | Self::Timeout
+            | Self::Unavailable { .. }
+            | Self::NotStored { .. }
+            | Self::NotDeleted(_) => Class::Unavailable,
+            Self::Refused { .. } | Self::Query(_) | Self::LongReply { .. } | Self::Reply(_) => Class::Upstream,
+            Self::NoSuchIndex(_) => Class::NotFound,
+            Self::LongName(_)
+            | Self::Vector
+            | Self::ManyValues { .. }
+            | Self::LongComparison { .. }
+            | Self::ManyConditions { .. } => Class::Invalid,
+            Self::Setting { .. } => Class::Internal,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        self.kind()
+    }
+
+    fn retry_after(&self) -> Option<RetryAfter> {
+        (self.class() == Class::Unavailable).then_some(RetryAfter::Seconds(RETRY_SECONDS))
+    }
+}
+
+impl Logged for WeaviateError {
+    fn own_words(&self) -> Option<String> {
+        match self {
+            // Weaviate's messages may quote what it was sent.
+            Self::Unavailable { status, message } | Self::Refused { status, message } => {
+                Some(format!("Weaviate answered with status {status} and a message of {}", texts::length(message)))
+            }
+            Self::NotStored { failed, of, reason } => {
+                let reason = texts::length(reason);
+                Some(format!("Weaviate did not store {failed} of {of} objects, with a message of {reason}"))
+            }
+            Self::Query(_)
+            | Self::Reply(_)
+            | Self::ManyValues { .. }
+            | Self::LongComparison { .. }
+            | Self::NoSuchIndex(_)
+            | Self::LongName(_) => None,
+            _ => Some(self.to_string()),
+        }
+    }
+}

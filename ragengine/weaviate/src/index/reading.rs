@@ -1,0 +1,113 @@
+//! Reading documents, each from a quorum.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use uuid::Uuid;
+
+use super::{CONCURRENT_REQUESTS, Index};
+use crate::WeaviateError;
+use crate::client::{Order, Search};
+use crate::document::{self, DocumentRecord, WholeDocument};
+use crate::object_id;
+use crate::predicate::Predicate;
+use crate::property::Property;
+
+/// How often a document is read again that was replaced in between.
+const MAX_READS: u32 = 5;
+
+/// The most hashes in one search for vectors, because each finds a vector.
+const HASHES_AT_ONCE: usize = 200;
+
+impl Index {
+    /// The record of a document. None if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn record(&self, doc_id: &str) -> Result<Option<DocumentRecord>, WeaviateError> {
+        self.record_of(self.document_id(doc_id)).await
+    }
+
+    /// The records of documents, in the order of their ids.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn records(&self, doc_ids: &[String]) -> Result<Vec<Option<DocumentRecord>>, WeaviateError> {
+        let ids: Vec<Uuid> = doc_ids.iter().map(|doc_id| self.document_id(doc_id)).collect();
+        self.records_of(&ids).await
+    }
+
+    /// A document with its text. None if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails, or the document is replaced again and again.
+    pub async fn whole_document(&self, doc_id: &str) -> Result<Option<WholeDocument>, WeaviateError> {
+        for _ in 0..MAX_READS {
+            let Some(record) = self.record(doc_id).await? else { return Ok(None) };
+            let id = object_id::of_text(record.id, &record.generation);
+            let Some(object) = self.client.object(&self.classes.texts, id).await? else { continue };
+            let text = document::text(&object.properties, Property::TEXT)?.to_owned();
+            let outline = document::text(&object.properties, Property::OUTLINE)?;
+            let chunks = serde_json::from_str(outline).map_err(|error| WeaviateError::Reply(error.to_string()))?;
+            return Ok(Some(WholeDocument { record, text, chunks }));
+        }
+        Err(WeaviateError::Reply("the text of a document is missing".to_owned()))
+    }
+
+    /// The vectors of chunks that are stored, by the hash of their embedded text. Not all hashes have one.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn vectors_by_hash(&self, hashes: &[String]) -> Result<HashMap<String, Vec<f32>>, WeaviateError> {
+        let mut vectors = HashMap::new();
+        let mut left: HashSet<&String> = hashes.iter().collect();
+        // A hash may be that of many chunks, which hide others: those are asked for again.
+        while !left.is_empty() {
+            let asked: Vec<String> = left.iter().take(HASHES_AT_ONCE).map(|hash| (*hash).clone()).collect();
+            let predicate = Predicate::is_in(Property::HASH, asked.clone());
+            let found = self
+                .client
+                .search(&Search {
+                    class: &self.classes.chunks,
+                    predicate: &predicate,
+                    order: Order::Any,
+                    limit: HASHES_AT_ONCE,
+                    properties: &[Property::HASH],
+                    has_vectors: true,
+                    is_replicated: self.is_replicated,
+                })
+                .await?;
+            let is_all = found.len() < HASHES_AT_ONCE;
+            for object in found {
+                let hash = document::text(&object.properties, Property::HASH)?.to_owned();
+                left.remove(&hash);
+                vectors.insert(hash, object.vector);
+            }
+            if is_all {
+                left.retain(|hash| !asked.contains(hash));
+            }
+        }
+        Ok(vectors)
+    }
+
+    pub(super) fn document_id(&self, doc_id: &str) -> Uuid {
+        object_id::of_document(&self.name, doc_id)
+    }
+
+    pub(super) async fn records_of(&self, ids: &[Uuid]) -> Result<Vec<Option<DocumentRecord>>, WeaviateError> {
+        stream::iter(ids.to_vec())
+            .map(|id| async move { self.record_of(id).await })
+            .buffered(CONCURRENT_REQUESTS)
+            .try_collect()
+            .await
+    }
+
+    async fn record_of(&self, id: Uuid) -> Result<Option<DocumentRecord>, WeaviateError> {
+        let object = self.client.object(&self.classes.documents, id).await?;
+        object.map(|object| DocumentRecord::read(object.id, &object.properties)).transpose()
+    }
+}

@@ -1,0 +1,160 @@
+//! Writing documents.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tracing::warn;
+use uuid::Uuid;
+
+use super::Index;
+use crate::WeaviateError;
+use crate::client::Object;
+use crate::document::{Chunk, Document, DocumentRecord};
+use crate::filter::{Searchable, of_metadata};
+use crate::generation::Generation;
+use crate::object_id;
+use crate::predicate::Predicate;
+use crate::property::Property;
+
+impl Index {
+    /// Writes documents, whose ids must differ, in place of those with the same ids. When this returns, a quorum has
+    /// them, and every later search finds the new chunks only.
+    ///
+    /// # Errors
+    ///
+    /// [`WeaviateError::ManyValues`] and [`WeaviateError::Vector`]: nothing is written then. If Weaviate fails, some of
+    /// the documents may be written, each of them whole. It may be called again.
+    pub async fn put(&self, documents: &[Document]) -> Result<(), WeaviateError> {
+        let ids: Vec<Uuid> = documents.iter().map(|document| self.document_id(&document.doc_id)).collect();
+        let searchable = documents.iter().map(of_document).collect::<Result<Vec<_>, _>>()?;
+        let before = self.records_of(&ids).await?;
+        let (generation, now_us) = (Generation::new(), now_us());
+        let (mut chunks, mut texts, mut records) = (Vec::new(), Vec::new(), Vec::new());
+        for (position, (document, searchable)) in documents.iter().zip(&searchable).enumerate() {
+            let (id, before) = (ids[position], before[position].as_ref());
+            let place_us = before.map_or(now_us + position as u64, |before| before.place_us);
+            chunks.extend(chunk_objects(id, &generation, document, searchable));
+            texts.push(text_object(id, &generation, document));
+            records.push(with_searchable(record_of(id, &generation, place_us, document), searchable));
+        }
+        self.client.put(&self.classes.chunks, &chunks).await?;
+        self.client.put(&self.classes.texts, &texts).await?;
+        // From here on, the new chunks are shown, and those before are not.
+        self.client.put(&self.classes.documents, &records).await?;
+        self.delete_replaced(before.iter().flatten()).await;
+        Ok(())
+    }
+
+    /// Sets the revision of a document whose content hash and source are still these. Returns whether they are.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn put_revision(
+        &self,
+        doc_id: &str,
+        content_hash: &str,
+        source: Option<&str>,
+        revision: Option<&str>,
+    ) -> Result<bool, WeaviateError> {
+        let Some(record) = self.record(doc_id).await? else { return Ok(false) };
+        if record.content_hash != content_hash || record.source.as_deref() != source {
+            return Ok(false);
+        }
+        let searchable = of_metadata(doc_id, &record.metadata, source)?;
+        let record = DocumentRecord { revision: revision.map(str::to_owned), ..record };
+        self.client.put(&self.classes.documents, &[with_searchable(record, &searchable)]).await?;
+        Ok(true)
+    }
+
+    /// Deletes the chunks and texts of generations that are not shown any more. What is left stays invisible.
+    pub(super) async fn delete_replaced(&self, records: impl Iterator<Item = &DocumentRecord>) {
+        let mut documents: BTreeMap<&Generation, Vec<String>> = BTreeMap::new();
+        for record in records {
+            documents.entry(&record.generation).or_default().push(record.id.to_string());
+        }
+        let of_generation = |(generation, documents): (&Generation, Vec<String>)| {
+            Predicate::all([
+                Predicate::is(Property::GENERATION, generation.as_str()),
+                Predicate::is_in(Property::DOCUMENT, documents),
+            ])
+        };
+        let predicate = Predicate::any(documents.into_iter().map(of_generation));
+        for class in [&self.classes.chunks, &self.classes.texts] {
+            if let Err(error) = self.client.delete_where(class, &predicate).await {
+                warn!(index = self.name, kind = error.kind(), "replaced chunks are left for the next sweep");
+            }
+        }
+    }
+}
+
+fn of_document(document: &Document) -> Result<Searchable, WeaviateError> {
+    of_metadata(&document.doc_id, &document.metadata, document.source.as_deref())
+}
+
+fn now_us() -> u64 {
+    u64::try_from(Timestamp::now().as_microsecond()).unwrap_or_default()
+}
+
+fn record_of(id: Uuid, generation: &Generation, place_us: u64, document: &Document) -> DocumentRecord {
+    DocumentRecord {
+        id,
+        doc_id: document.doc_id.clone(),
+        generation: generation.clone(),
+        place_us,
+        metadata: document.metadata.clone(),
+        metadata_bytes: 0,
+        source: document.source.clone(),
+        content_hash: document.content_hash.clone(),
+        revision: document.revision.clone(),
+        chunk_count: document.chunks.len() as u64,
+        text_bytes: document.text.len() as u64,
+    }
+}
+
+/// The object of a document.
+fn with_searchable(record: DocumentRecord, searchable: &Searchable) -> Object {
+    let mut properties = record.properties();
+    properties.extend(asked_by_filters(searchable));
+    Object { id: record.id, properties, vector: None }
+}
+
+fn text_object(document_id: Uuid, generation: &Generation, document: &Document) -> Object {
+    let places: Vec<_> = document.chunks.iter().map(|chunk| &chunk.place).collect();
+    let properties = vec![
+        (Property::DOCUMENT, Value::from(document_id.to_string())),
+        (Property::GENERATION, generation.as_str().into()),
+        (Property::TEXT, document.text.as_str().into()),
+        (Property::OUTLINE, json!(places).to_string().into()),
+    ];
+    Object { id: object_id::of_text(document_id, generation), properties, vector: None }
+}
+
+fn chunk_objects(
+    document_id: Uuid,
+    generation: &Generation,
+    document: &Document,
+    searchable: &Searchable,
+) -> impl Iterator<Item = Object> {
+    let object = move |(ordinal, chunk): (u32, &Chunk)| {
+        let mut properties = vec![
+            (Property::DOCUMENT, Value::from(document_id.to_string())),
+            (Property::GENERATION, generation.as_str().into()),
+            (Property::ORDINAL, ordinal.into()),
+            (Property::TEXT, chunk.text.as_str().into()),
+            (Property::HASH, chunk.place.hash.as_str().into()),
+            (Property::TERMS, chunk.terms.as_str().into()),
+        ];
+        properties.extend(chunk.place.heading.as_deref().map(|heading| (Property::HEADING, heading.into())));
+        properties.extend(chunk.place.page.map(|page| (Property::PAGE, page.into())));
+        properties.extend(asked_by_filters(searchable));
+        let id = object_id::of_chunk(document_id, generation, ordinal);
+        Object { id, properties, vector: Some(chunk.vector.clone()) }
+    };
+    (0..).zip(&document.chunks).map(object)
+}
+
+fn asked_by_filters(searchable: &Searchable) -> [(Property, Value); 2] {
+    [(Property::TOKENS, json!(searchable.tokens)), (Property::RANGES, json!(searchable.ranges))]
+}

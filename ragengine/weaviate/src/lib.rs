@@ -1,0 +1,33 @@
+//! Documents, chunks and vectors in Weaviate: a vector engine beside FAISS. The server then keeps nothing of its own.
+//!
+//! What is the same as in `ragengine-index`: distances, filters, words and their BM25 formula, and that an
+//! acknowledged write is in every later search and a deleted document in none. What differs:
+//!
+//! - Full text has one set of BM25 statistics for each shard, and Weaviate keeps a length for each word list in one
+//!   byte. Scores differ a little, and orders of nearly equal scores with them.
+//! - Weaviate searches one replica of each shard. After a node was away, its searches may miss documents that were
+//!   written meanwhile, until Weaviate's replicas have exchanged them. `FORCE_FULL_REPLICAS_SEARCH=true` of Weaviate
+//!   searches all of them. Deleted and replaced documents are never shown, because their own objects are read from a
+//!   quorum.
+//! - Filters have bounds (see [`filter`]).
+//! - Lists go on behind a place instead of at an offset.
+
+mod api_key;
+pub mod class_name;
+pub mod client;
+pub mod document;
+mod error;
+mod fault;
+pub mod filter;
+mod generation;
+pub mod index;
+mod object_id;
+pub mod predicate;
+pub mod property;
+
+pub use api_key::ApiKey;
+pub use client::{Client, ClientOptions, VectorIndex};
+pub use document::{Chunk, ChunkPlace, Document, DocumentRecord, WholeDocument};
+pub use error::WeaviateError;
+pub use generation::Generation;
+pub use index::{DenseSearch, Hit, Index, IndexShape, IndexSize, Page, Selection, WordSearch, index_names};
