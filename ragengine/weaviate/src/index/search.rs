@@ -83,6 +83,18 @@ pub struct Hit {
     pub vector: Vec<f32>,
 }
 
+/// What is looked for.
+struct Looking<'a> {
+    predicate: Predicate,
+    by: By<'a>,
+    has_vectors: bool,
+}
+
+enum By<'a> {
+    Vectors(&'a [Vec<f32>]),
+    Words(&'a str),
+}
+
 impl Index {
     /// Finds the nearest chunks, nearest first.
     ///
@@ -91,14 +103,8 @@ impl Index {
     /// If the filter cannot be evaluated, a vector is not sound, or Weaviate fails.
     pub async fn nearest(&self, search: &DenseSearch<'_>) -> Result<Vec<Hit>, WeaviateError> {
         let predicate = filter::predicate(search.filter)?;
-        self.current(search.top_k, async |limit| {
-            let of_vector = async |vector: &Vec<f32>| {
-                self.find(&predicate, Order::Nearest(vector), limit, search.has_vectors).await
-            };
-            let found = try_join_all(search.vectors.iter().map(of_vector)).await?;
-            Ok(least_distances(found.into_iter().flatten(), limit))
-        })
-        .await
+        let looking = Looking { predicate, by: By::Vectors(search.vectors), has_vectors: search.has_vectors };
+        self.current(search.top_k, &looking).await
     }
 
     /// Finds the chunks with the best BM25 scores, best first. Each has at least one of the words.
@@ -111,8 +117,8 @@ impl Index {
             return Ok(Vec::new());
         }
         let predicate = filter::predicate(search.filter)?;
-        let order = Order::Words(Property::TERMS, search.terms);
-        self.current(search.top_k, async |limit| self.find(&predicate, order, limit, search.has_vectors).await).await
+        let looking = Looking { predicate, by: By::Words(search.terms), has_vectors: search.has_vectors };
+        self.current(search.top_k, &looking).await
     }
 
     /// The BM25 scores of these chunks. Those without any of the words are missing.
@@ -148,19 +154,29 @@ impl Index {
         self.client.search(&search).await
     }
 
-    /// The first `top_k` chunks of what `find` finds that are those of their documents. It is asked again for more if
-    /// some are not; and also because their documents may have been replaced after it looked, so that it missed the new
-    /// chunks.
-    async fn current(
-        &self,
-        top_k: usize,
-        find: impl AsyncFn(usize) -> Result<Vec<Found>, WeaviateError>,
-    ) -> Result<Vec<Hit>, WeaviateError> {
+    /// The first chunks in the order that is looked for, whether they are shown or not.
+    async fn first_chunks(&self, looking: &Looking<'_>, limit: usize) -> Result<Vec<Found>, WeaviateError> {
+        let Looking { predicate, by, has_vectors } = looking;
+        match by {
+            By::Words(terms) => self.find(predicate, Order::Words(Property::TERMS, terms), limit, *has_vectors).await,
+            By::Vectors(vectors) => {
+                let mut searches = Vec::with_capacity(vectors.len());
+                for vector in *vectors {
+                    searches.push(self.find(predicate, Order::Nearest(vector), limit, *has_vectors));
+                }
+                Ok(least_distances(try_join_all(searches).await?.into_iter().flatten(), limit))
+            }
+        }
+    }
+
+    /// The first `top_k` chunks that are those of their documents. It looks again for more if some are not; and also
+    /// because their documents may have been replaced after it looked, so that it missed the new chunks.
+    async fn current(&self, top_k: usize, looking: &Looking<'_>) -> Result<Vec<Hit>, WeaviateError> {
         let mut known_as_stale = HashSet::new();
         let mut limit = top_k.min(MAX_RESULTS);
         let mut searches = 1;
         loop {
-            let found = find(limit).await?;
+            let found = self.first_chunks(looking, limit).await?;
             let is_everything = found.len() < limit;
             let (mut hits, stale) = self.with_documents(found).await?;
             let is_known = stale.is_subset(&known_as_stale);
