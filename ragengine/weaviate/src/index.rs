@@ -44,6 +44,7 @@ pub struct Index {
     name: String,
     classes: Classes,
     is_replicated: bool,
+    shards: u32,
 }
 
 impl Index {

@@ -132,8 +132,8 @@ fn property((property, data_type): &PropertyShape) -> Value {
 pub struct ClassDescription {
     /// How many nodes have each object.
     pub replicas: u32,
-    /// The names of its properties.
-    pub properties: Vec<String>,
+    /// How many parts it has.
+    pub shards: u32,
 }
 
 impl Client {
@@ -170,7 +170,7 @@ impl Client {
         let found: Option<Class> = self.read(Request::get(&path)).await?;
         Ok(found.map(|class| ClassDescription {
             replicas: class.replication_config.factor,
-            properties: class.properties.into_iter().map(|property| property.name).collect(),
+            shards: class.sharding_config.desired_count,
         }))
     }
 
@@ -209,11 +209,10 @@ impl Client {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Class {
-    #[serde(rename = "replicationConfig")]
     replication_config: Replication,
-    #[serde(default)]
-    properties: Vec<Name>,
+    sharding_config: Sharding,
 }
 
 #[derive(Deserialize)]
@@ -222,6 +221,7 @@ struct Replication {
 }
 
 #[derive(Deserialize)]
-struct Name {
-    name: String,
+#[serde(rename_all = "camelCase")]
+struct Sharding {
+    desired_count: u32,
 }

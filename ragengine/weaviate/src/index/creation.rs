@@ -51,7 +51,7 @@ impl Index {
         let Some(class) = client.class(&classes.chunks).await? else {
             return Err(WeaviateError::NoSuchIndex(name.to_owned()));
         };
-        Ok(Self { client, name: name.to_owned(), classes, is_replicated: class.replicas > 1 })
+        Ok(Self { client, name: name.to_owned(), classes, is_replicated: class.replicas > 1, shards: class.shards })
     }
 
     /// Deletes the index with everything in it. Succeeds too if it is gone.

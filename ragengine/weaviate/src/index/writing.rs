@@ -38,7 +38,7 @@ impl Index {
             texts.push(text_object(id, &generation, document));
             records.push(with_searchable(record_of(id, &generation, place_us, document), searchable));
         }
-        self.client.put(&self.classes.chunks, &chunks).await?;
+        self.put_chunks(&chunks).await?;
         self.client.put(&self.classes.texts, &texts).await?;
         // From here on, the new chunks are shown, and those before are not.
         self.client.put(&self.classes.documents, &records).await?;
@@ -66,6 +66,17 @@ impl Index {
         let record = DocumentRecord { revision: revision.map(str::to_owned), ..record };
         self.client.put(&self.classes.documents, &[with_searchable(record, &searchable)]).await?;
         Ok(true)
+    }
+
+    /// Writes chunks so that their vectors survive the end of a node's process.
+    ///
+    /// Weaviate 1.35 flushes its logs before the vectors of a request are in them, and answers when they are: what it
+    /// acknowledged is lost when it is killed. The next request to the same shard flushes them. So each shard gets an
+    /// object again that it has, which changes nothing.
+    async fn put_chunks(&self, chunks: &[Object]) -> Result<(), WeaviateError> {
+        self.client.put(&self.classes.chunks, chunks).await?;
+        let of_every_shard = if self.shards == 1 { chunks.len().saturating_sub(1) } else { 0 };
+        self.client.put(&self.classes.chunks, &chunks[of_every_shard..]).await
     }
 
     /// Deletes the chunks and texts of generations that are not shown any more. What is left stays invisible.

@@ -12,7 +12,10 @@ use ragengine_weaviate::{ApiKey, Client, ClientOptions};
 use tempfile::TempDir;
 
 /// The nodes start within this time. It takes 3 s for one, and 15 s for three.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// They are started so many times.
+const ATTEMPTS: usize = 3;
 
 const API_KEY: &str = "k-7f3a";
 
@@ -50,7 +53,8 @@ struct Ports {
 
 impl Ports {
     fn free() -> Self {
-        Self { http: free_port(), grpc: free_port(), gossip: free_pair(), raft: free_pair() }
+        let http = free_pair();
+        Self { http, grpc: http + 1, gossip: free_pair(), raft: free_pair() }
     }
 }
 
@@ -62,12 +66,25 @@ impl Nodes {
     /// If the program is missing or does not start.
     pub async fn start(count: usize) -> Self {
         drop(rustls::crypto::ring::default_provider().install_default());
-        let ports: Vec<Ports> = (0..count).map(|_| Ports::free()).collect();
-        let nodes = Self { nodes: (0..count).map(|number| start(number, &ports)).collect() };
-        for number in 0..count {
-            nodes.wait_until_ready(number).await;
+        for _ in 0..ATTEMPTS {
+            let ports: Vec<Ports> = (0..count).map(|_| Ports::free()).collect();
+            let mut nodes = Self { nodes: (0..count).map(|number| start(number, &ports)).collect() };
+            if nodes.are_ready().await {
+                return nodes;
+            }
+            // Another test may have taken a port.
         }
-        nodes
+        panic!("Weaviate did not start");
+    }
+
+    async fn are_ready(&mut self) -> bool {
+        for number in 0..self.nodes.len() {
+            if !self.is_ready(number).await {
+                eprintln!("node {number} did not start: {}", self.log(number));
+                return false;
+            }
+        }
+        true
     }
 
     /// A client of a node.
@@ -88,15 +105,20 @@ impl Nodes {
     pub async fn start_again(&mut self, number: usize) {
         let ports: Vec<Ports> = self.nodes.iter().map(|node| node.ports).collect();
         self.nodes[number].process = run(number, &ports, self.nodes[number].folder.path().to_owned());
-        self.wait_until_ready(number).await;
+        assert!(self.is_ready(number).await, "node {number} did not start again: {}", self.log(number));
     }
 
-    async fn wait_until_ready(&self, number: usize) {
+    /// Waits until a node is ready. False if it ended or takes too long.
+    async fn is_ready(&mut self, number: usize) -> bool {
         let (client, until) = (self.client(number), Instant::now() + LIMIT);
         while client.ready().await.is_err() {
-            assert!(Instant::now() < until, "node {number} did not start: {}", self.log(number));
+            let has_ended = self.nodes[number].process.0.try_wait().unwrap().is_some();
+            if has_ended || Instant::now() > until {
+                return false;
+            }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
+        true
     }
 
     fn log(&self, number: usize) -> String {
@@ -169,13 +191,11 @@ fn program() -> PathBuf {
     program
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-/// The first of two free ports that follow each other, for TCP and for UDP.
+/// Two free ports that follow each other, for TCP and for UDP. They are not among those that connections are made from,
+/// so that only another test can take them before a node does.
 fn free_pair() -> u16 {
     let is_free =
         |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok() && UdpSocket::bind(("127.0.0.1", port)).is_ok();
-    (0..100).map(|_| free_port()).find(|&port| port < u16::MAX && is_free(port) && is_free(port + 1)).unwrap()
+    let mut ports = (0..1000).map(|_| fastrand::u16(5_000..16_000) * 2);
+    ports.find(|&port| is_free(port) && is_free(port + 1)).unwrap()
 }

@@ -1,6 +1,8 @@
 use ragengine_weaviate::{Client, Index, index_names};
+use serde_json::json;
 
 use crate::contract;
+use crate::corpus::{TestDocument, some};
 use crate::engine::Engine;
 use crate::nodes::Nodes;
 
@@ -62,4 +64,28 @@ async fn indexes_are_made_opened_listed_and_deleted() {
     assert!(Index::open(client.clone(), "tests", "b").await.is_err());
     let Engine::Weaviate(again) = Engine::weaviate(client, "b", 1).await else { panic!("it is Weaviate") };
     assert_eq!(again.name(), "b");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_survives_sigkill() {
+    let mut nodes = Nodes::start(1).await;
+    let engine = Engine::weaviate(nodes.client(0), "killed", 1).await;
+    engine.put(&[TestDocument::new("early", "first line\nsecond line")]).await;
+    let documents = some(60);
+    for round in 0..3 {
+        let written = &documents[round * 20..][..20];
+        engine.put(written).await;
+        assert_eq!(engine.delete(&["early"]).await, [round == 0]);
+        let last = TestDocument::new(&format!("last {round}"), "one line");
+        engine.put(std::slice::from_ref(&last)).await;
+        nodes.kill(0);
+        nodes.start_again(0).await;
+        let (documents, chunks) = ((round + 1) * 21, (round + 1) * 41);
+        assert_eq!(engine.ids(&json!({})).await.len(), documents);
+        assert_eq!(engine.by_words("line", 1000, &json!({})).await.len(), chunks);
+        for written in [&written[7], &last] {
+            let near = engine.nearest(&[written.chunks[0].vector.clone()], 1000, &json!({})).await;
+            assert_eq!((near.len(), &near[0].doc_id), (chunks, &written.doc_id));
+        }
+    }
 }
