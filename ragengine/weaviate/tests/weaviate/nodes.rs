@@ -3,7 +3,7 @@
 //! Functions panic when something is not as a test needs it.
 
 use std::fs::{self, File};
-use std::net::{TcpListener, UdpSocket};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -68,13 +68,24 @@ impl Nodes {
         drop(rustls::crypto::ring::default_provider().install_default());
         for _ in 0..ATTEMPTS {
             let ports: Vec<Ports> = (0..count).map(|_| Ports::free()).collect();
-            let mut nodes = Self { nodes: (0..count).map(|number| start(number, &ports)).collect() };
+            let mut nodes = Self { nodes: vec![start(0, &ports)] };
+            // The others look for the first one only once.
+            nodes.wait_for_gossip().await;
+            nodes.nodes.extend((1..count).map(|number| start(number, &ports)));
             if nodes.are_ready().await {
                 return nodes;
             }
             // Another test may have taken a port.
         }
         panic!("Weaviate did not start");
+    }
+
+    /// Waits until the first node can be joined.
+    async fn wait_for_gossip(&self) {
+        let (port, until) = (self.nodes[0].ports.gossip, Instant::now() + LIMIT);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     async fn are_ready(&mut self) -> bool {
@@ -90,8 +101,14 @@ impl Nodes {
     /// A client of a node.
     pub fn client(&self, number: usize) -> Client {
         let url = format!("http://127.0.0.1:{}", self.nodes[number].ports.http);
-        let options = ClientOptions { api_key: Some(ApiKey::new(API_KEY)), ..ClientOptions::new(url) };
-        Client::new(options).unwrap()
+        Client::new(ClientOptions { api_key: Some(ApiKey::new(API_KEY)), ..ClientOptions::new(url) }).unwrap()
+    }
+
+    /// A client of a node that gives up soon and does not try again.
+    pub fn impatient_client(&self, number: usize) -> Client {
+        let url = format!("http://127.0.0.1:{}", self.nodes[number].ports.http);
+        let (api_key, timeout) = (Some(ApiKey::new(API_KEY)), Duration::from_secs(5));
+        Client::new(ClientOptions { api_key, timeout, attempts: 1, ..ClientOptions::new(url) }).unwrap()
     }
 
     /// Kills a node with SIGKILL.

@@ -73,7 +73,7 @@ async fn without_a_majority_nothing_is_acknowledged() {
     let mut nodes = Nodes::start(3).await;
     let first = Engine::weaviate(nodes.client(0), NAME, 3).await;
     first.put(&some(3)).await;
-    let Engine::Weaviate(index) = engine(&nodes, 0).await else { panic!("it is Weaviate") };
+    let index = Index::open(nodes.impatient_client(0), "tests", NAME).await.unwrap();
     nodes.kill(1);
     nodes.kill(2);
     let document = engine::document(&some(4)[3]);
