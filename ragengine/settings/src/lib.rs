@@ -28,7 +28,7 @@ pub use settings::{
     Guardrails, InferenceService, Interactions, JwtIssuer, Limits, LocalEmbedding, LocalReranker, Log, LogFormat,
     NamedThreshold, OverlapThreshold, Pooling, Postgres, QueryEndpoint, Redis, RemoteEmbedding, Rerank, RerankBackend,
     RestoreFrom, Retrieval, RetrieveEndpoint, Rewrite, Search, SessionStore, SessionToken, Sessions, Settings,
-    StateStore, Tls, Tracing, WhenDown,
+    StateStore, Tls, Tracing, VectorDatabase, VectorEngine, WhenDown,
 };
 pub use site::{Authority, Origin};
 pub use text_language::TextLanguage;

@@ -25,6 +25,7 @@ mod sessions;
 mod state_store;
 mod tls;
 mod tracing;
+mod vector_database;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -61,6 +62,7 @@ pub use sessions::{SessionStore, Sessions, WhenDown};
 pub use state_store::StateStore;
 pub use tls::Tls;
 pub use tracing::Tracing;
+pub use vector_database::{VectorDatabase, VectorEngine};
 
 /// All settings. Every field has a default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -96,6 +98,9 @@ pub struct Settings {
     pub postgres: Postgres,
     /// The server of the stores that use Redis.
     pub redis: Redis,
+    /// What keeps and searches documents, chunks and vectors.
+    #[serde(rename = "vectorDB")]
+    pub vector_db: VectorDatabase,
     /// The embedding model.
     pub embedding: Embedding,
     /// The language model. Without a `url`, the built-in model `extractive` answers.
@@ -160,6 +165,7 @@ impl Default for Settings {
             default_index: None,
             postgres: Postgres::default(),
             redis: Redis::default(),
+            vector_db: VectorDatabase::default(),
             embedding: Embedding::default(),
             inference_service: InferenceService::default(),
             extractive: true,

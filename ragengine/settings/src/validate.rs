@@ -4,6 +4,7 @@ mod conversations;
 mod side_models;
 mod stores;
 mod transport;
+mod vector_database;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -247,6 +248,7 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         .chain(answers::check(settings))
         .chain(access::check(settings))
         .chain(transport::check(settings))
+        .chain(vector_database::check(settings))
         .collect()
 }
 
