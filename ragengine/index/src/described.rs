@@ -3,6 +3,7 @@
 use ragengine_client::wire::IndexDescription;
 use ragengine_embedding::Embedding;
 
+use super::record::IndexRecord;
 use super::{Index, IndexError};
 
 /// The size of an index, or of one of its sources.
@@ -38,21 +39,22 @@ impl Index {
             next_generation: None,
         }
     }
+}
 
-    /// Checks that the index has vectors of this model. Vectors of different models cannot be compared.
+impl IndexRecord {
+    /// Checks that an index with this record has vectors of this model. Vectors of different models cannot be compared.
     ///
     /// # Errors
     ///
     /// [`IndexError::OtherModel`] if the index was made with another model.
-    pub fn require_model(&self, embedding: &Embedding) -> Result<(), IndexError> {
-        let record = &self.record;
-        if record.embedding_fingerprint == embedding.fingerprint() && record.dimensions == embedding.dimensions() {
+    pub fn require_model(&self, index: &str, embedding: &Embedding) -> Result<(), IndexError> {
+        if self.embedding_fingerprint == embedding.fingerprint() && self.dimensions == embedding.dimensions() {
             return Ok(());
         }
         let shown = |model: &str, dimensions: usize| format!("{model} ({dimensions} dimensions)");
         Err(IndexError::OtherModel {
-            index: self.name.clone(),
-            made_with: shown(&record.model, record.dimensions),
+            index: index.to_owned(),
+            made_with: shown(&self.model, self.dimensions),
             in_use: shown(embedding.model_id(), embedding.dimensions()),
         })
     }

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use ragengine_embedding::Error as EmbeddingError;
+use ragengine_errors::Fault;
 
 use super::archive::ArchiveError;
 use super::chunking::ChunkingError;
@@ -146,6 +147,12 @@ pub enum IndexError {
         /// The problem, and what the user can do.
         reason: String,
     },
+    /// A vector engine outside of the server failed, or the database with its list of indexes.
+    #[error("{0}")]
+    Engine(Box<dyn Fault>),
+    /// The vector engine cannot do this.
+    #[error("{0}")]
+    NotPossible(&'static str),
     /// The embedding model's vectors do not fit the index.
     #[error("the embedding model returned {0}")]
     OtherVectors(String),
@@ -181,6 +188,8 @@ impl IndexError {
             Self::Store(error) => error.kind(),
             Self::NotShown { .. } => "not_shown",
             Self::Unavailable { .. } => "index_unavailable",
+            Self::Engine(error) => error.kind(),
+            Self::NotPossible(_) => "not_possible",
             Self::OtherVectors(_) => "other_vectors",
             Self::ShuttingDown => "shutting_down",
         }

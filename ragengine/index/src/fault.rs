@@ -25,7 +25,9 @@ impl Fault for IndexError {
             | Self::Chunking(_)
             | Self::Filter(_)
             | Self::ManyIndexes { .. }
+            | Self::NotPossible(_)
             | Self::NotInCopy { .. } => Class::Invalid,
+            Self::Engine(error) => error.class(),
             Self::TooMany(_) | Self::OtherModel { .. } | Self::Exists(_) | Self::SourceHeld(_) => Class::Conflict,
             Self::Archive(error) => class_of_archive(error),
             Self::Persisted(error) => class_of_persisted(error),
@@ -54,6 +56,7 @@ impl Fault for IndexError {
             | Self::Store(StoreError::Latched) => Some(RetryAfter::Seconds(5)),
             Self::Superseded(_) => Some(RetryAfter::Seconds(1)),
             Self::Embedding(error) => error.retry_after(),
+            Self::Engine(error) => error.retry_after(),
             _ => None,
         }
     }
@@ -98,6 +101,7 @@ impl Logged for IndexError {
             }
             Self::Persisted(PersistedError::Odd(_) | PersistedError::Store(_)) => Some(self.to_string()),
             Self::Embedding(error) => error.own_words(),
+            Self::Engine(error) => error.own_words(),
             Self::Filter(error) => Some(error.own_words()),
             Self::TooMany(_)
             | Self::OtherModel { .. }
@@ -112,6 +116,7 @@ impl Logged for IndexError {
             | Self::Store(_)
             | Self::Unavailable { .. }
             | Self::OtherVectors(_)
+            | Self::NotPossible(_)
             | Self::NotShown { .. }
             | Self::ShuttingDown => Some(self.to_string()),
             _ => None,

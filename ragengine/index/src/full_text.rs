@@ -24,8 +24,9 @@ use crate::IndexError;
 use crate::snapshot::SnapshotError;
 use crate::store::StoreError;
 
+pub use analyse::NamedText;
 pub use analysis::{Analyzer, QueryWord, TextKind};
-pub use search::{TextHit, TextHits};
+pub use search::{KnownWords, MAX_TERMS, TextHit, TextHits, idf};
 pub use set::TextSet;
 
 /// Why chunks cannot be searched by their words.

@@ -37,7 +37,7 @@ mod transfer;
 mod turns;
 mod vectors;
 mod view;
-mod whole_document;
+pub mod whole_document;
 pub mod writer;
 mod writes;
 
@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 pub use described::IndexSize;
 pub use error::IndexError;
-pub use full_text::{Analyzer, QueryWord, TextKind};
+pub use full_text::{Analyzer, NamedText, QueryWord, TextKind};
 use parking_lot::RwLock;
 use ragengine_settings::{EmbeddingSource, TextLanguage, VectorIndexKind};
 pub use recovery::Step;
@@ -200,11 +200,9 @@ impl Index {
         Ok((self.store.id(), self.view.read().reader().changes()?))
     }
 
-    /// The id of a chunk in the API. It is stable: the same text at the same place of the same document has the same
-    /// id.
+    /// The id of a chunk in the API, see [`node_id`].
     pub fn node_id(&self, doc_id: &str, ordinal: u32, chunk_hash: &[u8; 32]) -> String {
-        let name = [self.name.as_bytes(), doc_id.as_bytes(), &ordinal.to_le_bytes(), chunk_hash].join(&0_u8);
-        Uuid::new_v5(&Uuid::NAMESPACE_OID, &name).to_string()
+        node_id(&self.name, doc_id, ordinal, chunk_hash)
     }
 
     /// The settings of the embedding model that made the vectors. None if an old version made the index without saving
@@ -296,6 +294,13 @@ impl Index {
             Stage::Unacknowledged | Stage::Acknowledged => Ok(()),
         }
     }
+}
+
+/// The id of a chunk in the API. It is stable: the same text at the same place of the same document of an index has the
+/// same id.
+pub fn node_id(index: &str, doc_id: &str, ordinal: u32, chunk_hash: &[u8; 32]) -> String {
+    let name = [index.as_bytes(), doc_id.as_bytes(), &ordinal.to_le_bytes(), chunk_hash].join(&0_u8);
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, &name).to_string()
 }
 
 #[cfg(test)]

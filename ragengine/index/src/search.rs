@@ -5,6 +5,7 @@ mod candidates;
 mod evidence;
 mod found;
 mod pool;
+mod results;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,20 +14,23 @@ use ragengine_faiss::SearchOptions;
 
 use super::full_text::{FullTextError, TextHits, TextSet};
 use super::store::Reader;
-use super::vectors::{AllowedRows, Hit, VectorSnapshot, least_distances, nearest_first};
+use super::vectors::{AllowedRows, VectorSnapshot, least_distances, nearest_first};
 use super::view::{Matching, View};
 use super::{Index, IndexError};
 use ragengine_embedding::Windows;
 use ragengine_pipeline::filter::Filter;
 use ragengine_pipeline::ranking::fusion::Weights;
 
-use found::{Both, Distances, fused};
+use found::Distances;
 
+pub use super::full_text::{KnownWords, MAX_TERMS, TextHit, idf};
+pub use super::vectors::Hit;
 pub use allowed::FilterCache;
-pub use candidates::{Candidates, RetrievedChunk};
-pub use evidence::BackgroundDistances;
-pub use found::{Found, Origin};
+pub use candidates::{Candidates, ChunkReader, RetrievedChunk, day_of, with_page};
+pub use evidence::{BackgroundDistances, COMPARED, Distribution, MIN_CHUNKS, Observed, SAMPLED_VECTORS};
+pub use found::{Both, Found, Origin, fused};
 pub use pool::SearchPool;
+pub use results::Results;
 
 /// A search.
 #[derive(Debug, Clone)]
@@ -117,13 +121,14 @@ impl Index {
         };
         let distances = Distances { query: &query.vectors, reader: &state.reader };
         let (found, text) = match combined {
-            Ok(Some((fusion, both))) => (fused(fusion, both, &distances, query.top_k)?, TextOutcome::Done),
+            Ok(Some((fusion, both))) => (fused(fusion, both, |row| distances.of(row), query.top_k)?, TextOutcome::Done),
             not_combined => (
                 by_vectors(query.top_k)?.into_iter().map(Found::from).collect(),
                 not_combined.err().map_or(TextOutcome::Off, TextOutcome::Failed),
             ),
         };
-        Ok(Candidates { index: Arc::clone(self), found, text, reader: state.reader })
+        let chunks = ChunkReader { index: Arc::clone(self), reader: state.reader };
+        Ok(Candidates { results: Results::from(found), text, chunks })
     }
 
     /// The BM25 scores of the nearest chunks that are not among the best by words, where scores are added. Without

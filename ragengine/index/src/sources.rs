@@ -9,9 +9,8 @@ use std::time::Instant;
 
 pub use check::{InvalidSync, check_sync};
 use ragengine_client::wire::{OwnedSources, PutSourceSync, SourceDescription, SourceOwner, SourceSync, SyncPhase};
-pub(super) use syncs::Syncs;
-pub use syncs::{Held, LEASE, Moment};
-use syncs::{SyncEvent, SyncUpdate};
+use syncs::SyncEvent;
+pub use syncs::{Held, LEASE, Moment, SharedSync, SyncUpdate, Syncs};
 use tracing::info;
 
 use super::view::Changed;
@@ -38,15 +37,7 @@ impl Index {
 
     /// The owners whose sources are to be deleted when the owner is gone.
     pub fn owners(&self) -> Vec<OwnedSources> {
-        let syncs = self.syncs.read();
-        let owners: BTreeSet<&SourceOwner> = syncs.owners().filter(|owner| owner.when_gone.is_delete()).collect();
-        let owned = |owner: &SourceOwner| OwnedSources {
-            index: self.name().to_owned(),
-            name: owner.name.clone(),
-            uid: owner.uid.clone(),
-            scope: owner.scope.clone(),
-        };
-        owners.into_iter().map(owned).collect()
+        owned_sources(self.name(), &self.syncs.read())
     }
 
     /// How many sources are being synchronised.
@@ -72,7 +63,7 @@ impl Index {
             self.store.write(|transaction| transaction.put_sync(source, update.saved()))?;
         }
         self.was_acknowledged();
-        self.log_sync(source, &update);
+        log_sync(self.name(), source, &update);
         self.syncs.write().apply(source, update);
         Ok(self.source(source))
     }
@@ -121,21 +112,34 @@ impl Index {
         self.syncs.write().forget(source);
         Ok(())
     }
+}
 
-    fn log_sync(&self, source: &str, update: &SyncUpdate) {
-        let SourceSync { sync_id, phase, done, total, held_back, error_count, .. } = update.latest();
-        let (index, sync_id) = (self.name(), texts::id(sync_id));
-        match update.event() {
-            SyncEvent::Started => info!(index, source, sync_id, "sync started"),
-            SyncEvent::Continued => {}
-            SyncEvent::Ended { elapsed } => {
-                let outcome = match phase {
-                    SyncPhase::Failed => "failed",
-                    SyncPhase::Running | SyncPhase::Complete => "complete",
-                };
-                let (errors, elapsed_s) = (error_count, elapsed.as_secs_f64());
-                info!(index, source, sync_id, outcome, done, total, errors, held_back, elapsed_s, "sync ended");
-            }
+/// The owners whose sources in an index are to be deleted when the owner is gone.
+pub fn owned_sources(index: &str, syncs: &Syncs) -> Vec<OwnedSources> {
+    let owners: BTreeSet<&SourceOwner> = syncs.owners().filter(|owner| owner.when_gone.is_delete()).collect();
+    let owned = |owner: &SourceOwner| OwnedSources {
+        index: index.to_owned(),
+        name: owner.name.clone(),
+        uid: owner.uid.clone(),
+        scope: owner.scope.clone(),
+    };
+    owners.into_iter().map(owned).collect()
+}
+
+/// Logs the beginning and the end of a synchronisation.
+pub fn log_sync(index: &str, source: &str, update: &SyncUpdate) {
+    let SourceSync { sync_id, phase, done, total, held_back, error_count, .. } = update.latest();
+    let sync_id = texts::id(sync_id);
+    match update.event() {
+        SyncEvent::Started => info!(index, source, sync_id, "sync started"),
+        SyncEvent::Continued => {}
+        SyncEvent::Ended { elapsed } => {
+            let outcome = match phase {
+                SyncPhase::Failed => "failed",
+                SyncPhase::Running | SyncPhase::Complete => "complete",
+            };
+            let (errors, elapsed_s) = (error_count, elapsed.as_secs_f64());
+            info!(index, source, sync_id, outcome, done, total, errors, held_back, elapsed_s, "sync ended");
         }
     }
 }

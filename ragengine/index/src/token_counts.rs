@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tracing::debug;
 
-use super::search::{Candidates, RetrievedChunk};
+use super::search::{ChunkReader, Found, RetrievedChunk};
 use super::{Index, IndexError};
 
 /// Converts a count. Chunks have at most some hundred tokens, so the limit is never reached.
@@ -13,8 +13,8 @@ fn bounded(tokens: u64) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
 }
 
-impl Candidates {
-    /// Returns the token counts of the chunks at these positions, in order. Unknown counts are computed by `count` and
+impl ChunkReader {
+    /// Returns the token counts of the chunks of results, in order. Unknown counts are computed by `count` and
     /// saved.
     ///
     /// Chunks and their documents' metadata never change (a changed document gets new chunks), so a count stays valid.
@@ -25,16 +25,16 @@ impl Candidates {
     pub fn token_counts(
         &self,
         tokenizer: u64,
-        positions: &[usize],
+        found: &[Found],
         count: impl Fn(&RetrievedChunk) -> u64,
     ) -> Result<Vec<u64>, IndexError> {
-        let rows: Vec<u64> = positions.iter().map(|&position| self.found[position].row).collect();
+        let rows: Vec<u64> = found.iter().map(|found| found.row).collect();
         let mut counts = self.index.store.token_counts(tokenizer, &rows)?;
         let unknown: Vec<usize> = (0..rows.len()).filter(|&position| counts[position].is_none()).collect();
         if !unknown.is_empty() {
-            let found = self.read(unknown.iter().map(|&place| positions[place]))?;
-            for (position, found) in unknown.iter().zip(&found) {
-                counts[*position] = Some(bounded(count(found)));
+            let uncounted: Vec<Found> = unknown.iter().map(|&position| found[position]).collect();
+            for (position, chunk) in unknown.iter().zip(&self.read(&uncounted)?) {
+                counts[*position] = Some(bounded(count(chunk)));
             }
             let counted = unknown.iter().filter_map(|&position| Some((rows[position], counts[position]?))).collect();
             self.index.keep_token_counts(tokenizer, counted);

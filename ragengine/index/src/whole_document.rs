@@ -35,7 +35,7 @@ impl Index {
 }
 
 /// Finds chunks in the text of their document, in order. They may overlap.
-struct Places<'a> {
+pub struct Places<'a> {
     text: &'a str,
     /// The beginning of the latest chunk, in bytes and in characters.
     bytes: usize,
@@ -43,12 +43,13 @@ struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    fn of(text: &'a str) -> Self {
+    /// The places in a text.
+    pub fn of(text: &'a str) -> Self {
         Self { text, bytes: 0, characters: 0 }
     }
 
     /// The place of the next chunk in characters. `None` if its text was changed when it was cut.
-    fn next(&mut self, chunk: &str) -> Option<(usize, usize)> {
+    pub fn next(&mut self, chunk: &str) -> Option<(usize, usize)> {
         let behind = &self.text[self.bytes..];
         let start = behind.find(chunk)?;
         self.characters += behind[..start].chars().count();

@@ -9,8 +9,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 pub use incoming::{Incoming, Limits, check_documents};
-pub use prepare::Embedded;
-use prepare::{Cutting, DocumentChange, KnownVectors, Prepared, PreparedChunk, Unembedded};
+use prepare::KnownVectors;
+pub use prepare::{
+    Cutting, DocumentChange, Embedded, Known, KnownDocument, Prepared, PreparedChunk, Unembedded, prepare,
+};
 use ragengine_client::wire::Metadata;
 
 use super::chunking::Sizes;
@@ -69,7 +71,7 @@ impl Index {
         embedding: &Embedding,
         donor: Option<Arc<Reader>>,
     ) -> Result<Vec<WriteOutcome>, IndexError> {
-        self.require_model(embedding)?;
+        self.record.require_model(&self.name, embedding)?;
         self.require_present()?;
         let sizes = Sizes {
             max_tokens: self.record.max_tokens as usize,
@@ -104,7 +106,7 @@ impl Index {
     ) -> Result<Unembedded, IndexError> {
         let reader = self.latest_reader()?;
         let known = KnownVectors { reader: &reader, donor };
-        prepare::prepare(known, incoming, mode, cutting)
+        prepare(&known, incoming, mode, cutting)
     }
 
     /// Writes documents that were split and embedded elsewhere, whose ids must differ: for loading data that has
@@ -199,7 +201,7 @@ fn put(
 /// Writes a revision, unless another write came in between: the revision does not belong to that content.
 fn put_revision(transaction: &Transaction, document: &Prepared) -> Result<(), StoreError> {
     match transaction.document_by_id(&document.incoming.doc_id)? {
-        Some((number, known)) if document.incoming.is_what(&known) => {
+        Some((number, known)) if document.incoming.is_what(&known.content_hash, known.source.as_deref()) => {
             transaction.put_revision(number, document.incoming.revision.as_deref())
         }
         _ => Ok(()),

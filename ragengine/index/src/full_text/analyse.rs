@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use ragengine_client::wire::Metadata;
 use serde_json::Value;
 
 use super::FullTextError;
@@ -71,35 +72,31 @@ impl Index {
 /// The texts of chunks to analyse.
 fn texts(reader: &Reader, rows: &[u64]) -> Result<Vec<ChunkText>, FullTextError> {
     let mut texts = Vec::with_capacity(rows.len());
-    let (mut last, mut document) = (None, OfDocument::default());
+    let (mut last, mut document) = (None, NamedText::default());
     for (&row, chunk) in rows.iter().zip(reader.chunks(rows.iter().copied())?) {
         if last != Some(chunk.document) {
             last = Some(chunk.document);
-            document = OfDocument::read(reader, chunk.document)?;
+            document = of_document(reader, chunk.document)?;
         }
-        let heading = chunk.heading.unwrap_or_default();
-        texts.push(ChunkText {
-            row,
-            kind: document.kind,
-            text: format!("{}\n{heading}\n{}", document.name, chunk.text),
-        });
+        let text = document.text_of(chunk.heading.as_deref(), &chunk.text);
+        texts.push(ChunkText { row, kind: document.kind, text });
     }
     Ok(texts)
 }
 
-/// What the chunks of a document have in common.
-#[derive(Default)]
-struct OfDocument {
-    kind: TextKind,
+/// What the chunks of a document have in common when they are analysed.
+#[derive(Debug, Clone, Default)]
+pub struct NamedText {
+    /// How they are analysed.
+    pub kind: TextKind,
     /// Its title and its path. Questions name what they are about, and often only these names say it.
     name: String,
 }
 
-impl OfDocument {
-    fn read(reader: &Reader, document: u64) -> Result<Self, FullTextError> {
-        let Some(record) = reader.document(document)? else { return Ok(Self::default()) };
-        let metadata = record.metadata();
-        let kind = match SplitType::of(&metadata) {
+impl NamedText {
+    /// Of a document with this metadata.
+    pub fn of(metadata: &Metadata) -> Self {
+        let kind = match SplitType::of(metadata) {
             Ok(SplitType::Code(_)) => TextKind::Code,
             _ => TextKind::Prose,
         };
@@ -109,6 +106,16 @@ impl OfDocument {
         };
         let (title, path) = (named("title"), named("path"));
         let name = if title == path { title } else { format!("{title}\n{path}") };
-        Ok(Self { kind, name })
+        Self { kind, name }
     }
+
+    /// The text whose words a chunk is found by.
+    pub fn text_of(&self, heading: Option<&str>, text: &str) -> String {
+        format!("{}\n{}\n{text}", self.name, heading.unwrap_or_default())
+    }
+}
+
+fn of_document(reader: &Reader, document: u64) -> Result<NamedText, FullTextError> {
+    let record = reader.document(document)?;
+    Ok(record.map(|record| NamedText::of(&record.metadata())).unwrap_or_default())
 }

@@ -14,7 +14,7 @@ use super::set::{TextPart, TextSet};
 use crate::Index;
 
 /// The most terms of a query that are searched for. Of more, the rarest are: a long text is known by its rare words.
-const MAX_TERMS: usize = 64;
+pub const MAX_TERMS: usize = 64;
 
 /// A chunk that was found by its words.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -127,7 +127,7 @@ pub(super) fn terms_of(word: &QueryWord) -> [Term; 2] {
 
 /// The inverse document frequency of BM25.
 #[expect(clippy::cast_precision_loss, reason = "a frequency needs no more digits")]
-pub(super) fn idf(frequency: u64, chunks: u64) -> f32 {
+pub fn idf(frequency: u64, chunks: u64) -> f32 {
     let (frequency, chunks) = (frequency as f32, chunks as f32);
     (1.0 + (chunks - frequency + 0.5) / (frequency + 0.5)).ln()
 }

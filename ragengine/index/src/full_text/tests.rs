@@ -239,7 +239,7 @@ fn a_search_does_not_wait_for_many_chunks() {
     subject.put_numbers(0..MAX_PENDING_ROWS as usize + 1);
     let found = subject.index.search(&subject.query("number7", Fusion::Weighted(Default::default()))).unwrap();
     assert!(matches!(&found.text, TextOutcome::Failed(error) if error.kind() == "not_ready"), "{:?}", found.text);
-    assert_eq!(found.len(), 10);
+    assert_eq!(found.results.len(), 10);
     assert!(subject.index.work_on_full_text());
     assert_eq!(subject.find("number7"), ["number7"]);
 }

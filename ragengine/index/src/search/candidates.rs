@@ -6,7 +6,7 @@ use ragengine_client::wire::Metadata;
 use ragengine_pipeline::ranking::document_day::document_day;
 use serde_json::Value;
 
-use super::{Found, TextOutcome};
+use super::{Found, Results, TextOutcome};
 use crate::record::DocumentRecord;
 use crate::store::{Reader, StoreError};
 use crate::{Index, IndexError};
@@ -34,54 +34,39 @@ pub struct RetrievedChunk {
 
 /// The results of a search, best first. They are read from the index in the state that was searched.
 pub struct Candidates {
-    pub(crate) index: Arc<Index>,
-    pub(crate) found: Vec<Found>,
+    /// The results.
+    pub results: Results,
     /// The outcome of the search by words.
     pub text: TextOutcome,
-    pub(super) reader: Arc<Reader>,
+    /// What reads their chunks.
+    pub chunks: ChunkReader,
 }
 
 impl Candidates {
-    /// The number of results.
-    pub fn len(&self) -> usize {
-        self.found.len()
-    }
-
-    /// Whether there are no results.
-    pub fn is_empty(&self) -> bool {
-        self.found.is_empty()
-    }
-
-    /// The squared L2 distances of the results, in order.
-    pub fn distances(&self) -> impl Iterator<Item = f32> {
-        self.found.iter().map(|found| found.distance)
-    }
-
-    /// The results, in order.
-    pub fn found(&self) -> &[Found] {
-        &self.found
-    }
-
-    /// Puts the results in another order: the positions in `order`. Others are dropped.
-    pub fn reorder(&mut self, order: &[usize]) {
-        self.found = order.iter().map(|&position| self.found[position]).collect();
-    }
-
-    /// Adds what votes give to the scores of the first results, in order. The order of the results stays.
-    pub fn adjust(&mut self, adjustments: &[f32]) {
-        for (found, adjustment) in self.found.iter_mut().zip(adjustments) {
-            found.adjustment = *adjustment;
-            found.score += adjustment;
-        }
-    }
-
-    /// The ids of the first chunks in the API, in order, and at most `most`.
+    /// Reads all chunks.
     ///
     /// # Errors
     ///
     /// If the disk fails.
-    pub fn first_node_ids(&self, most: usize) -> Result<Vec<String>, IndexError> {
-        let chunks = self.reader.chunks(self.found.iter().take(most).map(|found| found.row))?;
+    pub fn read_all(&self) -> Result<Vec<RetrievedChunk>, IndexError> {
+        self.chunks.read(self.results.found())
+    }
+}
+
+/// Reads the chunks of results, in the state of the index that was searched.
+pub struct ChunkReader {
+    pub(crate) index: Arc<Index>,
+    pub(super) reader: Arc<Reader>,
+}
+
+impl ChunkReader {
+    /// The ids of chunks in the API, in order.
+    ///
+    /// # Errors
+    ///
+    /// If the disk fails.
+    pub fn node_ids(&self, found: &[Found]) -> Result<Vec<String>, IndexError> {
+        let chunks = self.reader.chunks(found.iter().map(|found| found.row))?;
         let mut documents = Documents { reader: &self.reader, read: HashMap::new() };
         let mut ids = Vec::with_capacity(chunks.len());
         for chunk in chunks {
@@ -92,109 +77,70 @@ impl Candidates {
         Ok(ids)
     }
 
-    /// Marks the result at a position as nearly the same as a better one.
-    pub fn mark_duplicate(&mut self, position: usize) {
-        self.found[position].is_duplicate = true;
-    }
-
-    /// Keeps the first `k` results that are no duplicates.
-    pub fn keep_unique(&mut self, k: usize) {
-        self.found.retain(|found| !found.is_duplicate);
-        self.found.truncate(k);
-    }
-
-    /// Keeps the first `k` results that are no duplicates, and the duplicates before the last of them.
-    pub fn keep_best(&mut self, k: usize) {
-        let mut unique = self.found.iter().enumerate().filter(|(_, found)| !found.is_duplicate);
-        let end = unique.nth(k).map_or(self.found.len(), |(position, _)| position);
-        self.found.truncate(end);
-    }
-
-    /// The days of the results' documents, in order.
+    /// The days of the documents of chunks, in order.
     ///
     /// # Errors
     ///
     /// If the disk fails.
-    pub fn days(&self) -> Result<Vec<Option<Date>>, IndexError> {
-        let chunks = self.reader.chunks(self.found.iter().map(|found| found.row))?;
+    pub fn days(&self, found: &[Found]) -> Result<Vec<Option<Date>>, IndexError> {
+        let chunks = self.reader.chunks(found.iter().map(|found| found.row))?;
         let mut documents = Documents { reader: &self.reader, read: HashMap::new() };
         let mut days = Vec::with_capacity(chunks.len());
         for chunk in chunks {
             let document = documents.get(chunk.document)?;
-            days.push(document.and_then(|(document, metadata)| {
-                let text = |key: &str| metadata.get(key).and_then(Value::as_str);
-                document_day(text("date"), text("path"), &document.doc_id)
-            }));
+            days.push(document.and_then(|(document, metadata)| day_of(&metadata, &document.doc_id)));
         }
         Ok(days)
     }
 
-    /// The stored vectors of the first results, in order, and at most `most`.
-    ///
-    /// # Errors
-    ///
-    /// If the disk fails, or a vector is missing.
-    pub fn first_vectors(&self, most: usize) -> Result<Vec<Vec<f32>>, IndexError> {
-        (0..self.found.len().min(most)).map(|position| self.vector(position)).collect()
-    }
-
-    /// The stored vector of the result at a position.
+    /// The stored vector of a result.
     ///
     /// # Errors
     ///
     /// If the disk fails, or the vector is missing.
-    pub fn vector(&self, position: usize) -> Result<Vec<f32>, IndexError> {
-        let row = self.found[position].row;
-        let missing = || StoreError::Damaged(format!("the vector of chunk {row} is missing"));
-        Ok(self.reader.vector(row)?.ok_or_else(missing)?)
+    pub fn vector(&self, found: &Found) -> Result<Vec<f32>, IndexError> {
+        let missing = || StoreError::Damaged(format!("the vector of chunk {} is missing", found.row));
+        Ok(self.reader.vector(found.row)?.ok_or_else(missing)?)
     }
 
-    /// Reads the chunks at these positions, in the given order.
+    /// Reads the chunks of results, in order.
     ///
     /// # Errors
     ///
     /// If the disk fails.
-    pub fn read(&self, positions: impl IntoIterator<Item = usize>) -> Result<Vec<RetrievedChunk>, IndexError> {
-        let found: Vec<Found> = positions.into_iter().map(|position| self.found[position]).collect();
-        read(&self.index, &found, &self.reader)
-    }
-
-    /// Reads all chunks.
-    ///
-    /// # Errors
-    ///
-    /// If the disk fails.
-    pub fn read_all(&self) -> Result<Vec<RetrievedChunk>, IndexError> {
-        read(&self.index, &self.found, &self.reader)
+    pub fn read(&self, hits: &[Found]) -> Result<Vec<RetrievedChunk>, IndexError> {
+        let chunks = self.reader.chunks(hits.iter().map(|hit| hit.row))?;
+        let pages = self.reader.pages(hits.iter().map(|hit| hit.row))?;
+        let mut documents = Documents { reader: &self.reader, read: HashMap::new() };
+        let mut found = Vec::with_capacity(hits.len());
+        for ((hit, chunk), page) in hits.iter().zip(chunks).zip(pages) {
+            let missing = || StoreError::Damaged(format!("document {} is missing", chunk.document));
+            let (document, metadata) = documents.get(chunk.document)?.ok_or_else(missing)?;
+            let metadata = with_page(metadata, page);
+            let node_id = self.index.node_id(&document.doc_id, chunk.ordinal, &chunk.hash);
+            found.push(RetrievedChunk {
+                found: *hit,
+                node_id,
+                doc_id: document.doc_id.clone(),
+                ordinal: chunk.ordinal,
+                heading: chunk.heading,
+                text: chunk.text,
+                metadata,
+                metadata_bytes: document.metadata.len(),
+            });
+        }
+        Ok(found)
     }
 }
 
-fn read(index: &Index, hits: &[Found], reader: &Reader) -> Result<Vec<RetrievedChunk>, IndexError> {
-    let chunks = reader.chunks(hits.iter().map(|hit| hit.row))?;
-    let pages = reader.pages(hits.iter().map(|hit| hit.row))?;
-    let mut documents = Documents { reader, read: HashMap::new() };
-    let mut found = Vec::with_capacity(hits.len());
-    for ((hit, chunk), page) in hits.iter().zip(chunks).zip(pages) {
-        let missing = || StoreError::Damaged(format!("document {} is missing", chunk.document));
-        let (document, metadata) = documents.get(chunk.document)?.ok_or_else(missing)?;
-        let metadata = with_page(metadata, page);
-        let node_id = index.node_id(&document.doc_id, chunk.ordinal, &chunk.hash);
-        found.push(RetrievedChunk {
-            found: *hit,
-            node_id,
-            doc_id: document.doc_id.clone(),
-            ordinal: chunk.ordinal,
-            heading: chunk.heading,
-            text: chunk.text,
-            metadata,
-            metadata_bytes: document.metadata.len(),
-        });
-    }
-    Ok(found)
+/// The day of a document, from its metadata or its id.
+pub fn day_of(metadata: &Metadata, doc_id: &str) -> Option<Date> {
+    let text = |key: &str| metadata.get(key).and_then(Value::as_str);
+    document_day(text("date"), text("path"), doc_id)
 }
 
 /// The metadata of a chunk: its document's, with the chunk's page in place of any `page` of the document.
-fn with_page(metadata: Arc<Metadata>, page: Option<u32>) -> Arc<Metadata> {
+pub fn with_page(metadata: Arc<Metadata>, page: Option<u32>) -> Arc<Metadata> {
     let Some(page) = page else { return metadata };
     let mut metadata = (*metadata).clone();
     metadata.insert("page".to_owned(), page.into());

@@ -7,25 +7,25 @@ use ragengine_pipeline::ranking::fusion::Weights;
 
 use super::found::{Both, Distances, fused};
 use super::{Fusion, Query};
-use crate::full_text::TextHits;
+use crate::full_text::{KnownWords, TextHits};
 use crate::store::{Reader, StoreError};
 use crate::{Index, IndexError};
 
 /// The chunks that each search looks at.
-const COMPARED: usize = 10;
+pub const COMPARED: usize = 10;
 
 /// The fewest chunks of an index whose evidence says anything.
-const MIN_CHUNKS: usize = if cfg!(test) { 2 } else { answerable::MIN_CHUNKS };
+pub const MIN_CHUNKS: usize = if cfg!(test) { 2 } else { answerable::MIN_CHUNKS };
 
 /// Vectors of which pairs are made, for the background.
-const SAMPLED_VECTORS: usize = 512;
+pub const SAMPLED_VECTORS: usize = 512;
 
 /// Rows that are tried for the sample. Some are gone.
 const TRIED_ROWS: usize = 4096;
 
 /// The distances of random pairs of chunks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Distribution {
+pub struct Distribution {
     mean: f32,
     deviation: f32,
 }
@@ -36,16 +36,21 @@ struct Distribution {
 pub struct BackgroundDistances(Mutex<Option<(usize, Distribution)>>);
 
 impl BackgroundDistances {
+    /// The distances, if they are known for about this number of chunks.
+    pub fn known(&self, chunks: usize) -> Option<Distribution> {
+        let (then, distribution) = (*self.0.lock())?;
+        (then / 2..=then.saturating_mul(2)).contains(&chunks).then_some(distribution)
+    }
+
+    /// Keeps the distances of a sample of vectors.
+    pub fn keep(&self, chunks: usize, vectors: &[Vec<f32>]) -> Distribution {
+        let distribution = Distribution::of(vectors);
+        *self.0.lock() = Some((chunks, distribution));
+        distribution
+    }
+
     fn get(&self, chunks: usize, reader: &Reader) -> Result<Distribution, StoreError> {
-        let mut known = self.0.lock();
-        if let Some((then, distribution)) = *known
-            && (then / 2..=then.saturating_mul(2)).contains(&chunks)
-        {
-            return Ok(distribution);
-        }
-        let distribution = Distribution::of(&sample(reader)?);
-        *known = Some((chunks, distribution));
-        Ok(distribution)
+        self.known(chunks).map_or_else(|| Ok(self.keep(chunks, &sample(reader)?)), Ok)
     }
 }
 
@@ -93,27 +98,64 @@ impl Index {
         let (state, allowed) = self.state(query, true);
         let Some(full_text) = &state.text else { return Ok(None) };
         let nearest = self.nearest(query, COMPARED, &state, allowed.as_deref())?;
-        let (Some(first), Some(last)) = (nearest.first(), nearest.last()) else { return Ok(None) };
-        let (nearest_distance, tenth_distance) = (first.distance, last.distance);
+        if nearest.is_empty() {
+            return Ok(None);
+        }
         let is_allowed = |row: u64| allowed.as_ref().is_none_or(|allowed| state.vectors.contains(allowed, row));
         let rows: Vec<u64> = nearest.iter().map(|hit| hit.row).collect();
         let by_words = self.search_text(full_text, text, COMPARED, &is_allowed);
         let scores = self.score_text(full_text, text, &rows);
         let (Ok(TextHits { hits, words }), Ok(scores)) = (by_words, scores) else { return Ok(None) };
 
-        let in_both = rows.iter().filter(|row| hits.iter().any(|hit| hit.row == **row)).count();
-        let idf = words.idf.max(f32::MIN_POSITIVE);
-        let bm25 = |place: usize| hits.get(place).map_or(0.0, |hit| hit.bm25);
-        let bm25_lead_share = (bm25(0) - bm25(COMPARED - 1)) / idf;
-        let distances = Distances { query: &query.vectors, reader: &state.reader };
-        let both = Both { nearest, by_words: hits, scores };
-        let best = fused(Fusion::Weighted(Weights::default()), both, &distances, 1)?;
-        let covered = best.first().map_or(Ok(0.0), |best| self.idf_of_row(full_text, text, best.row));
-        let Ok(covered) = covered else { return Ok(None) };
-
         let background = self.background_distances.get(chunks, &state.reader)?;
+        let has_document_names = has_document_names(&self.record.embedding_fingerprint);
+        let both = Both { nearest, by_words: hits, scores };
+        let observed = Observed { both, words, chunks, background, has_document_names };
+        let distances = Distances { query: &query.vectors, reader: &state.reader };
+        let covered = |row| self.idf_of_row(full_text, text, row).ok();
+        observed.evidence(|row| distances.of(row), covered)
+    }
+}
+
+/// What both searches observed, each with at most [`COMPARED`] chunks.
+#[derive(Debug)]
+pub struct Observed {
+    /// The results of both searches.
+    pub both: Both,
+    /// How well the index knows the words of the question.
+    pub words: KnownWords,
+    /// The chunks of the index.
+    pub chunks: usize,
+    /// The distances of random pairs of chunks.
+    pub background: Distribution,
+    /// Whether the model embeds the name of a document with each chunk.
+    pub has_document_names: bool,
+}
+
+impl Observed {
+    /// What the searches tell. None if nothing was found. `distance_of` is as for [`fused`], and `covered_idf` is the sum
+    /// of the IDF of the words that a chunk has, or none if that is unknown.
+    ///
+    /// # Errors
+    ///
+    /// Those of `distance_of`.
+    pub fn evidence<E>(
+        self,
+        distance_of: impl Fn(u64) -> Result<Option<f32>, E>,
+        covered_idf: impl Fn(u64) -> Option<f32>,
+    ) -> Result<Option<Evidence>, E> {
+        let Self { both, words, chunks, background, has_document_names } = self;
+        let (Some(first), Some(last)) = (both.nearest.first(), both.nearest.last()) else { return Ok(None) };
+        let (nearest_distance, tenth_distance) = (first.distance, last.distance);
+        let is_by_words = |row: u64| both.by_words.iter().any(|hit| hit.row == row);
+        let (in_both, found) = (both.nearest.iter().filter(|hit| is_by_words(hit.row)).count(), both.nearest.len());
+        let idf = words.idf.max(f32::MIN_POSITIVE);
+        let bm25 = |place: usize| both.by_words.get(place).map_or(0.0, |hit| hit.bm25);
+        let bm25_lead_share = (bm25(0) - bm25(COMPARED - 1)) / idf;
+        let best = fused(Fusion::Weighted(Weights::default()), both, distance_of, 1)?;
+        let Some(covered) = best.first().map_or(Some(0.0), |best| covered_idf(best.row)) else { return Ok(None) };
         #[expect(clippy::cast_precision_loss, reason = "at most ten")]
-        let agreement = in_both as f32 / rows.len() as f32;
+        let agreement = in_both as f32 / found as f32;
         Ok(Some(Evidence {
             nearest_distance,
             tenth_distance,
@@ -125,7 +167,7 @@ impl Index {
             agreement,
             words: words.count,
             chunks,
-            has_document_names: has_document_names(&self.record.embedding_fingerprint),
+            has_document_names,
         }))
     }
 }

@@ -25,7 +25,7 @@ pub enum Origin {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
     /// The chunk's row.
-    pub(crate) row: u64,
+    pub row: u64,
     /// The squared L2 distance of its stored vector from the query, 0 to 4.
     pub distance: f32,
     /// What the order is made from; higher is better. The similarity, if only vectors were searched.
@@ -64,24 +64,35 @@ impl Distances<'_> {
 }
 
 /// The results of both searches.
-pub(super) struct Both {
+#[derive(Debug, Default)]
+pub struct Both {
     /// The nearest chunks.
-    pub(super) nearest: Vec<Hit>,
+    pub nearest: Vec<Hit>,
     /// The best chunks by words.
-    pub(super) by_words: Vec<TextHit>,
+    pub by_words: Vec<TextHit>,
     /// The BM25 scores of other rows.
-    pub(super) scores: HashMap<u64, f32>,
+    pub scores: HashMap<u64, f32>,
 }
 
-/// Combines the results of both searches, and returns the `k` best.
-pub(super) fn fused(fusion: Fusion, both: Both, distances: &Distances<'_>, k: usize) -> Result<Vec<Found>, IndexError> {
+/// Combines the results of both searches, and returns the `k` best. `distance_of` is the distance of a row's vector from
+/// the query, and none if it has no vector.
+///
+/// # Errors
+///
+/// Those of `distance_of`.
+pub fn fused<E>(
+    fusion: Fusion,
+    both: Both,
+    distance_of: impl Fn(u64) -> Result<Option<f32>, E>,
+    k: usize,
+) -> Result<Vec<Found>, E> {
     let Both { nearest, by_words, scores } = both;
     let by_vector = |hit: Hit| (hit.row, Found { bm25: scores.get(&hit.row).copied(), ..Found::from(hit) });
     let mut found: HashMap<u64, Found> = nearest.into_iter().map(by_vector).collect();
     for TextHit { row, bm25 } in by_words {
         if let Some(known) = found.get_mut(&row) {
             (known.bm25, known.origin) = (Some(bm25), Origin::Both);
-        } else if let Some(distance) = distances.of(row)? {
+        } else if let Some(distance) = distance_of(row)? {
             let hit = Found::from(Hit { row, distance });
             found.insert(row, Found { bm25: Some(bm25), origin: Origin::Words, ..hit });
         }

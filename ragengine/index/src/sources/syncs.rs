@@ -108,7 +108,46 @@ impl SyncUpdate {
     }
 }
 
+/// The state of a source that several servers share.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SharedSync {
+    /// The latest synchronisation.
+    pub latest: SourceSync,
+    /// When it began, in milliseconds since 1970.
+    pub began_ms: i64,
+    /// When its lease ends, in milliseconds since 1970. None: it does not run.
+    pub leased_until_ms: Option<i64>,
+}
+
+impl SyncUpdate {
+    /// The new state, for other servers.
+    pub fn shared(&self, now: &Moment) -> SharedSync {
+        let milliseconds = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        let elapsed = now.monotonic.saturating_duration_since(self.state.began);
+        SharedSync {
+            latest: self.state.latest.clone(),
+            began_ms: now.wall.as_millisecond().saturating_sub(milliseconds(elapsed)),
+            leased_until_ms: self.state.lease.map(|until| until.wall.as_millisecond()),
+        }
+    }
+}
+
 impl Syncs {
+    /// The state that several servers share, where every record is saved.
+    pub fn shared(shared: impl IntoIterator<Item = (String, SharedSync)>, now: &Moment) -> Self {
+        let state = |sync: SharedSync| {
+            let ago = u64::try_from(now.wall.as_millisecond().saturating_sub(sync.began_ms)).unwrap_or_default();
+            let left = |until_ms: i64| u64::try_from(until_ms.saturating_sub(now.wall.as_millisecond())).ok();
+            State {
+                saved: Some(sync.latest.clone()),
+                latest: sync.latest,
+                began: now.monotonic.checked_sub(Duration::from_millis(ago)).unwrap_or(now.monotonic),
+                lease: sync.leased_until_ms.and_then(left).map(|left| now.after(Duration::from_millis(left))),
+            }
+        };
+        Self { sources: shared.into_iter().map(|(source, sync)| (source, state(sync))).collect() }
+    }
+
     /// The state after a restart, from the records on disk. No synchronisation is running.
     pub fn saved(saved: Vec<(String, SourceSync)>) -> Self {
         let began = Instant::now();

@@ -10,7 +10,6 @@ use ragengine_compute::Waiter;
 
 use crate::IndexError;
 use crate::chunking::SplitType;
-use crate::record::DocumentRecord;
 
 const MAX_ID_BYTES: usize = 512;
 
@@ -59,8 +58,8 @@ pub struct Incoming {
 
 impl Incoming {
     /// Whether it equals an existing document, except for the revision.
-    pub(super) fn is_what(&self, known: &DocumentRecord) -> bool {
-        self.content_hash == known.content_hash && self.source == known.source
+    pub(super) fn is_what(&self, content_hash: &str, source: Option<&str>) -> bool {
+        self.content_hash == content_hash && self.source.as_deref() == source
     }
 }
 

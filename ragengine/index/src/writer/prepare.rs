@@ -11,7 +11,7 @@ use crate::IndexError;
 use crate::chunking::{Chunk, ChunkingError, Sizes, SplitType, Stopped, Work, cut};
 use crate::document_name::DocumentName;
 use crate::record::ChunkRecord;
-use crate::store::{Reader, StoreError};
+use crate::store::Reader;
 use ragengine_compute::Waiter;
 
 /// A chunk and its vector. The vector is empty until the chunk is embedded.
@@ -31,6 +31,21 @@ impl PreparedChunk {
 
     fn embedded_text(&self) -> String {
         embedded_text(&self.chunk, self.name.as_deref())
+    }
+
+    /// The chunk.
+    pub fn chunk(&self) -> &Chunk {
+        &self.chunk
+    }
+
+    /// The hash of its embedded text.
+    pub fn hash(&self) -> [u8; 32] {
+        self.hash
+    }
+
+    /// Its vector, of length 1.
+    pub fn vector(&self) -> &[f32] {
+        &self.vector
     }
 
     pub(super) fn record(&self, document: u64, ordinal: u32) -> ChunkRecord {
@@ -58,9 +73,12 @@ fn embedded_text(chunk: &Chunk, name: Option<&str>) -> String {
 
 /// A document that is ready to be written, or that needs no write.
 pub struct Prepared {
-    pub(super) incoming: Incoming,
-    pub(super) outcome: WriteOutcome,
-    pub(super) change: DocumentChange,
+    /// The document.
+    pub incoming: Incoming,
+    /// What writing it does.
+    pub outcome: WriteOutcome,
+    /// What must be written.
+    pub change: DocumentChange,
 }
 
 /// A document that was split and embedded elsewhere.
@@ -122,21 +140,59 @@ pub struct Unembedded {
     missing: Vec<([u8; 32], String)>,
 }
 
+/// A document that is stored, as far as writers compare with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownDocument {
+    /// The hash of its text and metadata.
+    pub content_hash: String,
+    /// The name of the source it comes from.
+    pub source: Option<String>,
+    /// The revision that its source reported.
+    pub revision: Option<String>,
+}
+
+/// What is stored already.
+pub trait Known {
+    /// A document. None if there is none of this id.
+    fn document(&self, doc_id: &str) -> Result<Option<KnownDocument>, IndexError>;
+
+    /// The vector of a chunk, by the hash of its embedded text. None if it is not known.
+    fn vector(&self, hash: &[u8; 32]) -> Result<Option<Vec<f32>>, IndexError>;
+}
+
 /// The stores that may have a chunk's vector already.
 #[derive(Clone, Copy)]
-pub struct KnownVectors<'a> {
+pub(super) struct KnownVectors<'a> {
     /// The store of the index.
     pub reader: &'a Reader,
     /// The store of another generation, made with the same model.
     pub donor: Option<&'a Reader>,
 }
 
-impl KnownVectors<'_> {
-    fn vector(&self, hash: &[u8; 32]) -> Result<Option<Vec<f32>>, StoreError> {
+impl Known for KnownVectors<'_> {
+    fn document(&self, doc_id: &str) -> Result<Option<KnownDocument>, IndexError> {
+        let Some(number) = self.reader.number(doc_id)? else { return Ok(None) };
+        let Some(record) = self.reader.document(number)? else { return Ok(None) };
+        let revision = self.reader.revisions([number])?.pop().flatten();
+        Ok(Some(KnownDocument { content_hash: record.content_hash, source: record.source, revision }))
+    }
+
+    fn vector(&self, hash: &[u8; 32]) -> Result<Option<Vec<f32>>, IndexError> {
         match (self.reader.vector_by_hash(hash)?, self.donor) {
-            (None, Some(donor)) => donor.vector_by_hash(hash),
+            (None, Some(donor)) => Ok(donor.vector_by_hash(hash)?),
             (found, _) => Ok(found),
         }
+    }
+}
+
+/// The documents of an index whose vectors are asked for later, see [`Unembedded::hashes`].
+impl Known for HashMap<String, KnownDocument> {
+    fn document(&self, doc_id: &str) -> Result<Option<KnownDocument>, IndexError> {
+        Ok(self.get(doc_id).cloned())
+    }
+
+    fn vector(&self, _hash: &[u8; 32]) -> Result<Option<Vec<f32>>, IndexError> {
+        Ok(None)
     }
 }
 
@@ -154,21 +210,25 @@ pub struct Cutting<'a> {
 }
 
 /// Finds out what must be written, splits it, and reuses the vectors of chunks that are in the index already.
+///
+/// # Errors
+///
+/// If a text cannot be split, or the store fails.
 pub fn prepare(
-    known: KnownVectors<'_>,
+    known: &impl Known,
     incoming: Vec<Incoming>,
     mode: Mode,
     cutting: Cutting<'_>,
 ) -> Result<Unembedded, IndexError> {
-    let reader = known.reader;
     let mut documents = Vec::with_capacity(incoming.len());
     let mut missing = Vec::new();
     let mut asked = HashSet::new();
     for incoming in incoming {
-        let outcome = outcome(reader, &incoming, mode)?;
+        let stored = known.document(&incoming.doc_id)?;
+        let outcome = outcome(stored.as_ref(), &incoming, mode);
         let change = match outcome {
             WriteOutcome::Written => DocumentChange::Everything(chunks(&incoming, cutting)?),
-            WriteOutcome::Unchanged if has_new_revision(reader, &incoming)? => DocumentChange::Revision,
+            WriteOutcome::Unchanged if has_new_revision(stored.as_ref(), &incoming) => DocumentChange::Revision,
             WriteOutcome::Unchanged | WriteOutcome::NotFound => DocumentChange::Nothing,
         };
         let mut prepared = Prepared { incoming, outcome, change };
@@ -184,18 +244,16 @@ pub fn prepare(
     Ok(Unembedded { documents, missing })
 }
 
-fn outcome(reader: &Reader, incoming: &Incoming, mode: Mode) -> Result<WriteOutcome, IndexError> {
-    Ok(match (reader.document_by_id(&incoming.doc_id)?, mode) {
-        (Some(known), _) if incoming.is_what(&known) => WriteOutcome::Unchanged,
+fn outcome(known: Option<&KnownDocument>, incoming: &Incoming, mode: Mode) -> WriteOutcome {
+    match (known, mode) {
+        (Some(known), _) if incoming.is_what(&known.content_hash, known.source.as_deref()) => WriteOutcome::Unchanged,
         (None, Mode::UpdateOnly) => WriteOutcome::NotFound,
         _ => WriteOutcome::Written,
-    })
+    }
 }
 
-fn has_new_revision(reader: &Reader, incoming: &Incoming) -> Result<bool, IndexError> {
-    let Some(number) = reader.number(&incoming.doc_id)? else { return Ok(false) };
-    let known = reader.revisions([number])?.pop().flatten();
-    Ok(incoming.revision.is_some() && incoming.revision != known)
+fn has_new_revision(known: Option<&KnownDocument>, incoming: &Incoming) -> bool {
+    known.is_some_and(|known| incoming.revision.is_some() && incoming.revision != known.revision)
 }
 
 /// Splits a document into chunks. A document that exceeded its time limit before is rejected immediately.
@@ -240,6 +298,27 @@ fn check_vector(vector: &[f32], dimensions: usize) -> Result<(), IndexError> {
 }
 
 impl Unembedded {
+    /// The hashes of the texts without a vector.
+    pub fn hashes(&self) -> impl Iterator<Item = &[u8; 32]> {
+        self.missing.iter().map(|(hash, _)| hash)
+    }
+
+    /// Sets vectors that are known, by the hash of the embedded text. These texts need not be embedded any more.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::OtherVectors`] if a vector does not fit the index.
+    pub fn fill(&mut self, known: &HashMap<[u8; 32], Vec<f32>>, dimensions: usize) -> Result<(), IndexError> {
+        known.values().try_for_each(|vector| check_vector(vector, dimensions))?;
+        for chunk in self.documents.iter_mut().flat_map(Prepared::chunks_mut) {
+            if let Some(vector) = known.get(&chunk.hash) {
+                chunk.vector.clone_from(vector);
+            }
+        }
+        self.missing.retain(|(hash, _)| !known.contains_key(hash));
+        Ok(())
+    }
+
     /// Takes the texts without a vector, each once.
     pub fn texts_to_embed(&mut self) -> Vec<String> {
         self.missing.iter_mut().map(|(_, text)| std::mem::take(text)).collect()
@@ -248,6 +327,10 @@ impl Unembedded {
     /// Sets the vectors of [`Self::texts_to_embed`], in the same order.
     ///
     /// The vectors are checked here, because a vector of the wrong width on disk would make the index unsearchable.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::OtherVectors`] if a vector does not fit the index.
     pub fn with_vectors(self, vectors: Vec<Vec<f32>>, dimensions: usize) -> Result<Vec<Prepared>, IndexError> {
         if vectors.len() != self.missing.len() {
             return Err(IndexError::OtherVectors(format!(

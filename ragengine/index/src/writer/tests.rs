@@ -119,7 +119,7 @@ fn cut_one(incoming: Incoming, caller: &Waiter) -> (Result<(), IndexError>, usiz
         text.len()
     };
     let prepared =
-        prepare::prepare(known, vec![incoming], Mode::Upsert, Cutting { count_tokens: &count, ..cutting(caller) });
+        prepare::prepare(&known, vec![incoming], Mode::Upsert, Cutting { count_tokens: &count, ..cutting(caller) });
     (prepared.map(drop), counted.get())
 }
 
@@ -139,7 +139,7 @@ fn embedded_with_title(title: &str, text: &str, max_passage_tokens: usize) -> Ve
     let caller = Waiter::default();
     let sizes = Sizes { max_passage_tokens, ..SIZES };
     let cutting = Cutting { sizes, has_document_names: true, ..cutting(&caller) };
-    prepare::prepare(known, vec![incoming], Mode::Upsert, cutting).unwrap().texts_to_embed()
+    prepare::prepare(&known, vec![incoming], Mode::Upsert, cutting).unwrap().texts_to_embed()
 }
 
 #[test]
