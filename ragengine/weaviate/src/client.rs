@@ -10,7 +10,9 @@ mod options;
 mod query;
 mod schema;
 
-use std::time::Duration;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Method, Url};
@@ -25,6 +27,7 @@ pub use schema::{ClassShape, DataType, PropertyShape, VectorIndex};
 
 use crate::WeaviateError;
 use crate::api_key::ApiKey;
+use crate::metrics::WeaviateMetrics;
 
 /// Every write and every read of an object waits for a majority of its replicas.
 const CONSISTENCY: (&str, &str) = ("consistency_level", "QUORUM");
@@ -33,13 +36,20 @@ const CONSISTENCY: (&str, &str) = ("consistency_level", "QUORUM");
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
 /// A client. Clones share connections.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
     url: Url,
     api_key: Option<ApiKey>,
     max_reply_bytes: usize,
     attempts: u32,
+    metrics: Option<Arc<WeaviateMetrics>>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Client").field("url", &self.url.as_str()).finish_non_exhaustive()
+    }
 }
 
 /// Whether a request may be made again after a failure.
@@ -62,6 +72,17 @@ impl<'a> Request<'a> {
     fn get(path: &'a [&'a str]) -> Self {
         Self { method: Method::GET, path, query: &[], body: None, repeat: Repeat::Yes }
     }
+
+    /// What the request does, for labels.
+    fn operation(&self) -> &'static str {
+        match (self.path.get(1).copied(), &self.method) {
+            (Some("graphql"), _) => "query",
+            (Some("schema" | ".well-known"), _) => "schema",
+            (_, &Method::DELETE) => "delete",
+            (_, &Method::GET) => "read",
+            _ => "write",
+        }
+    }
 }
 
 impl Client {
@@ -83,8 +104,8 @@ impl Client {
             .default_headers(headers(options.api_key.as_ref())?)
             .build()
             .map_err(|error| WeaviateError::Unreachable(body::describe(error)))?;
-        let ClientOptions { api_key, max_reply_bytes, attempts, .. } = options;
-        Ok(Self { http, url, api_key, max_reply_bytes, attempts: attempts.max(1) })
+        let ClientOptions { api_key, max_reply_bytes, attempts, metrics, .. } = options;
+        Ok(Self { http, url, api_key, max_reply_bytes, attempts: attempts.max(1), metrics })
     }
 
     /// Succeeds if Weaviate is ready.
@@ -114,8 +135,17 @@ impl Client {
         body::parse(self.send(request).await?).await
     }
 
-    /// Sends a request, and sends it again if that may help and harms nothing.
+    /// Sends a request, and measures how long that takes.
     async fn send(&self, request: Request<'_>) -> Result<Vec<u8>, WeaviateError> {
+        let Some(metrics) = &self.metrics else { return self.repeated(&request).await };
+        let (started, operation) = (Instant::now(), request.operation());
+        let result = self.repeated(&request).await;
+        metrics.vector_engine_request_seconds.with_label_values(&[operation]).observe(started.elapsed().as_secs_f64());
+        result
+    }
+
+    /// Sends a request, and sends it again if that may help and harms nothing.
+    async fn repeated(&self, request: &Request<'_>) -> Result<Vec<u8>, WeaviateError> {
         let mut url = self.url.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(request.path);
@@ -130,7 +160,12 @@ impl Client {
             if let Some(body) = &body {
                 sending = sending.header(reqwest::header::CONTENT_TYPE, "application/json").body(body.clone());
             }
-            match self.attempt(sending).await {
+            let result = self.attempt(sending).await;
+            if let Some(metrics) = &self.metrics {
+                let outcome = result.as_ref().err().map_or("done", WeaviateError::kind);
+                metrics.vector_engine_requests_total.with_label_values(&[request.operation(), outcome]).inc();
+            }
+            match result {
                 Err(error) if error.is_temporary() && request.repeat == Repeat::Yes && attempt < self.attempts => {
                     self.wait(attempt).await;
                     attempt += 1;

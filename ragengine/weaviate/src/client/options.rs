@@ -1,12 +1,14 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
 
 use crate::WeaviateError;
 use crate::api_key::ApiKey;
+use crate::metrics::WeaviateMetrics;
 
 /// How to reach Weaviate.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ClientOptions {
     /// The address, such as `http://weaviate.db.svc:8080`.
     pub url: String,
@@ -20,6 +22,8 @@ pub struct ClientOptions {
     pub max_reply_bytes: usize,
     /// How often a request that may be repeated is made.
     pub attempts: u32,
+    /// Where requests are counted.
+    pub metrics: Option<Arc<WeaviateMetrics>>,
 }
 
 impl ClientOptions {
@@ -32,6 +36,7 @@ impl ClientOptions {
             timeout: Duration::from_secs(30),
             max_reply_bytes: 64 << 20,
             attempts: 3,
+            metrics: None,
         }
     }
 

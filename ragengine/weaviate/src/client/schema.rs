@@ -53,7 +53,7 @@ pub enum DataType {
     Exact,
     /// A list of texts that are found as a whole.
     ExactList,
-    /// Words with spaces between them, which are found as they are.
+    /// Words with spaces between them, which are found and counted as they are.
     Words,
     /// An integer that is only kept.
     StoredInteger,
@@ -120,7 +120,7 @@ fn property((property, data_type): &PropertyShape) -> Value {
         DataType::Stored => text("text", "field", false, false),
         DataType::Exact => text("text", "field", true, false),
         DataType::ExactList => text("text[]", "field", true, false),
-        DataType::Words => text("text", "whitespace", false, true),
+        DataType::Words => text("text", "whitespace", true, true),
         DataType::StoredInteger => number("int", false, false),
         DataType::Integer => number("int", true, false),
         DataType::Number => number("number", true, true),

@@ -1,13 +1,13 @@
 //! Reading documents, each from a quorum.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use uuid::Uuid;
 
 use super::{CONCURRENT_REQUESTS, Index};
 use crate::WeaviateError;
-use crate::client::{Order, Search};
+use crate::client::{Found, Order, Search};
 use crate::document::{self, DocumentRecord, WholeDocument};
 use crate::object_id;
 use crate::predicate::Predicate;
@@ -18,6 +18,9 @@ const MAX_READS: u32 = 5;
 
 /// The most hashes in one search for vectors, because each finds a vector.
 const HASHES_AT_ONCE: usize = 200;
+
+/// The most vectors in one reply.
+const VECTORS_AT_ONCE: usize = 500;
 
 impl Index {
     /// The record of a document. None if there is none.
@@ -57,6 +60,80 @@ impl Index {
         Err(WeaviateError::Reply("the text of a document is missing".to_owned()))
     }
 
+    /// The text of a document. None if the document was replaced or deleted since its record was read.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn text(&self, record: &DocumentRecord) -> Result<Option<String>, WeaviateError> {
+        let id = object_id::of_text(record.id, &record.generation);
+        let object = self.client.object(&self.classes.texts, id).await?;
+        object.map(|object| Ok(document::text(&object.properties, Property::TEXT)?.to_owned())).transpose()
+    }
+
+    /// The texts of documents, in order, see [`Self::text`].
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn texts(&self, records: &[DocumentRecord]) -> Result<Vec<Option<String>>, WeaviateError> {
+        stream::iter(records).map(|record| self.text(record)).buffered(CONCURRENT_REQUESTS).try_collect().await
+    }
+
+    /// The vectors of chunks, by the ids of their objects. Those that are gone are missing.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn vectors(&self, ids: &[Uuid]) -> Result<HashMap<Uuid, Vec<f32>>, WeaviateError> {
+        let mut vectors = HashMap::new();
+        for ids in ids.chunks(VECTORS_AT_ONCE) {
+            let predicate = Predicate::is_in(Property::ID, ids.iter().map(Uuid::to_string).collect());
+            let found = self.vectors_of(&predicate, Order::Any, ids.len()).await?;
+            vectors.extend(found.into_iter().map(|object| (object.id, object.vector)));
+        }
+        Ok(vectors)
+    }
+
+    /// The vectors of about `most` chunks that are not chosen by what they say. Some may belong to replaced documents.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn sample_vectors(&self, most: usize) -> Result<Vec<Vec<f32>>, WeaviateError> {
+        // The ids are hashes, so their order says nothing.
+        let found = self.vectors_of(&Predicate::Everything, Order::Id(None), most).await?;
+        Ok(found.into_iter().map(|object| object.vector).collect())
+    }
+
+    async fn vectors_of(
+        &self,
+        predicate: &Predicate,
+        order: Order<'_>,
+        limit: usize,
+    ) -> Result<Vec<Found>, WeaviateError> {
+        let class = &self.classes.chunks;
+        let (properties, is_replicated) = (&[Property::HASH][..], self.is_replicated);
+        let search = Search { class, predicate, order, limit, properties, has_vectors: true, is_replicated };
+        self.client.search(&search).await
+    }
+
+    /// In how many chunks each of these terms is. Replaced chunks count until they are deleted.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn frequencies(&self, terms: &BTreeSet<String>) -> Result<HashMap<String, u64>, WeaviateError> {
+        let count = |term: &String| {
+            let (term, predicate) = (term.clone(), Predicate::is(Property::TERMS, term.as_str()));
+            async move {
+                let sums = self.client.sums(&self.classes.chunks, &predicate, &[]).await?;
+                Ok::<_, WeaviateError>((term, sums.count))
+            }
+        };
+        stream::iter(terms).map(count).buffered(CONCURRENT_REQUESTS).try_collect().await
+    }
+
     /// The vectors of chunks that are stored, by the hash of their embedded text. Not all hashes have one.
     ///
     /// # Errors
@@ -69,18 +146,7 @@ impl Index {
         while !left.is_empty() {
             let asked: Vec<String> = left.iter().take(HASHES_AT_ONCE).map(|hash| (*hash).clone()).collect();
             let predicate = Predicate::is_in(Property::HASH, asked.clone());
-            let found = self
-                .client
-                .search(&Search {
-                    class: &self.classes.chunks,
-                    predicate: &predicate,
-                    order: Order::Any,
-                    limit: HASHES_AT_ONCE,
-                    properties: &[Property::HASH],
-                    has_vectors: true,
-                    is_replicated: self.is_replicated,
-                })
-                .await?;
+            let found = self.vectors_of(&predicate, Order::Any, HASHES_AT_ONCE).await?;
             let is_all = found.len() < HASHES_AT_ONCE;
             for object in found {
                 let hash = document::text(&object.properties, Property::HASH)?.to_owned();
