@@ -54,6 +54,16 @@ impl Index {
         Ok(Self { client, name: name.to_owned(), classes, is_replicated: class.replicas > 1, shards: class.shards })
     }
 
+    /// An index of this name, to delete it. It need not be there.
+    ///
+    /// # Errors
+    ///
+    /// [`WeaviateError::LongName`].
+    pub fn named(client: Client, namespace: &str, name: &str) -> Result<Self, WeaviateError> {
+        let classes = Classes::of(namespace, name)?;
+        Ok(Self { client, name: name.to_owned(), classes, is_replicated: false, shards: 1 })
+    }
+
     /// Deletes the index with everything in it. Succeeds too if it is gone.
     ///
     /// # Errors

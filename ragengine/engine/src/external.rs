@@ -1,0 +1,18 @@
+//! Indexes in Weaviate, with their catalogue in PostgreSQL.
+
+mod catalog;
+mod chunks;
+mod cursors;
+mod evidence;
+mod fault;
+mod index;
+mod listing;
+mod search;
+mod sources;
+mod watch;
+mod words;
+mod writing;
+
+pub use catalog::{ExternalCatalog, ExternalOptions};
+pub use chunks::FoundChunks;
+pub use index::ExternalIndex;

@@ -1,0 +1,263 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+use ragengine_errors::Logged as _;
+use ragengine_index::name::check_name;
+use ragengine_index::record::IndexRecord;
+use ragengine_index::{Analyzer, IndexError};
+use ragengine_settings::{EmbeddingSource, TextLanguage, VectorIndexKind};
+use ragengine_stores::{Begun, CatalogueIndex, IndexCatalogue};
+use ragengine_weaviate::{Client, Index as Engine, IndexShape, VectorIndex};
+use tokio::task::AbortHandle;
+use tracing::{debug, info, warn};
+use uuid::Uuid;
+
+use super::ExternalIndex;
+use super::fault::{of_catalogue, of_engine};
+use super::index::in_engine;
+use super::watch;
+
+/// The candidates when a node is added to a graph: those of FAISS here.
+const EF_CONSTRUCTION: u32 = 128;
+
+/// What is needed for indexes in Weaviate.
+pub struct ExternalOptions {
+    /// What reaches Weaviate.
+    pub client: Client,
+    /// What keeps the indexes of these servers apart from others in the same Weaviate: `stateNamespace`.
+    pub namespace: String,
+    /// Which indexes there are.
+    pub catalogue: Arc<IndexCatalogue>,
+    /// How many nodes have each object of a new index.
+    pub replication_factor: u32,
+    /// How many parts a new index has.
+    pub shards: u32,
+    /// The candidates of a search in a graph.
+    pub ef_search: u32,
+    /// The most indexes that may exist.
+    pub max_indexes: u32,
+    /// The settings of the embedding model that new indexes are made with.
+    pub embedding: EmbeddingSource,
+    /// The language of full text.
+    pub language: TextLanguage,
+}
+
+/// The indexes in Weaviate.
+pub struct ExternalCatalog {
+    pub(super) options: ExternalOptions,
+    data_id: String,
+    /// Indexes that were opened, for what they keep in memory, and for reads while the database does not answer.
+    pub(super) known: RwLock<BTreeMap<String, Arc<ExternalIndex>>>,
+    pub(super) problem: RwLock<Option<String>>,
+    /// Who this server is among those that share the indexes.
+    pub(super) holder: Uuid,
+    analyzer: Analyzer,
+    watching: Mutex<Vec<AbortHandle>>,
+}
+
+impl ExternalCatalog {
+    /// Reads which indexes there are, and begins to watch their sizes.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate or the database cannot be used now.
+    pub async fn open(options: ExternalOptions) -> Result<Arc<Self>, IndexError> {
+        options.client.ready().await.map_err(of_engine)?;
+        let data_id = options.catalogue.data_id().await.map_err(of_catalogue)?;
+        let analyzer = Analyzer::new(options.language);
+        let catalog = Arc::new(Self {
+            options,
+            data_id,
+            known: RwLock::default(),
+            problem: RwLock::default(),
+            holder: Uuid::new_v4(),
+            analyzer,
+            watching: Mutex::default(),
+        });
+        catalog.refresh().await?;
+        let tasks = [tokio::spawn(watch::refresh(Arc::clone(&catalog))), tokio::spawn(watch::sweep(Arc::clone(&catalog)))];
+        *catalog.watching.lock() = tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect();
+        Ok(catalog)
+    }
+
+    /// The id of the data that the servers share.
+    pub fn data_id(&self) -> &str {
+        &self.data_id
+    }
+
+    /// The indexes that were there some seconds ago.
+    pub fn seen(&self) -> Vec<Arc<ExternalIndex>> {
+        self.known.read().values().cloned().collect()
+    }
+
+    /// What is wrong with Weaviate or the database. None if the latest look at both succeeded.
+    pub fn problem(&self) -> Option<String> {
+        self.problem.read().clone()
+    }
+
+    /// The names of all indexes, in order.
+    pub async fn names(&self) -> Vec<String> {
+        match self.options.catalogue.all().await {
+            Ok(rows) => rows.into_iter().map(|row| row.name).collect(),
+            Err(error) => {
+                warn!(reason = error.for_log(), "the list of indexes cannot be read: the last known one is used");
+                self.known.read().keys().cloned().collect()
+            }
+        }
+    }
+
+    /// Returns the index of this name. While the database does not answer, one that is known.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::NoSuchIndex`], or if Weaviate or the database fails.
+    pub async fn get(&self, name: &str) -> Result<Arc<ExternalIndex>, IndexError> {
+        match self.options.catalogue.get(name).await {
+            Ok(Some(row)) => self.opened(row).await,
+            Ok(None) => {
+                self.known.write().remove(name);
+                Err(IndexError::NoSuchIndex(name.to_owned()))
+            }
+            Err(error) => {
+                let known = self.known.read().get(name).cloned();
+                debug!(reason = error.for_log(), "the list of indexes cannot be read");
+                known.ok_or_else(|| of_catalogue(error))
+            }
+        }
+    }
+
+    /// Returns the index of this name, creating it if necessary. The flag is true if it was created.
+    ///
+    /// # Errors
+    ///
+    /// If the name is invalid, there are too many indexes, or Weaviate or the database fails.
+    pub async fn get_or_create(
+        &self,
+        name: &str,
+        record: IndexRecord,
+    ) -> Result<(Arc<ExternalIndex>, bool), IndexError> {
+        check_name(name)?;
+        let catalogue = &self.options.catalogue;
+        let json = |value: Result<String, serde_json::Error>| value.unwrap_or_default();
+        let (record, embedding) =
+            (json(serde_json::to_string(&record)), json(serde_json::to_string(&self.options.embedding)));
+        let max_indexes = self.options.max_indexes;
+        let begun = catalogue.begin(name, Uuid::new_v4(), &record, Some(&embedding), max_indexes);
+        match begun.await.map_err(of_catalogue)? {
+            Begun::There(row) => Ok((self.opened(row).await?, false)),
+            Begun::TooMany => Err(IndexError::TooMany(max_indexes)),
+            Begun::Made(row) => {
+                let shape = self.shape(&read_record(&row)?)?;
+                let (client, namespace) = (self.options.client.clone(), &self.options.namespace);
+                Engine::create(client, namespace, &name_in_engine(&row), &shape).await.map_err(of_engine)?;
+                if !catalogue.finish(row.number).await.map_err(of_catalogue)? {
+                    return Err(IndexError::NoSuchIndex(name.to_owned()));
+                }
+                info!(index = name, "index created");
+                Ok((self.opened(row).await?, true))
+            }
+        }
+    }
+
+    /// Deletes an index. When this returns, no request finds it. What Weaviate has of it is deleted too, later if that
+    /// fails now.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::NoSuchIndex`], or if the database fails.
+    pub async fn delete(&self, name: &str) -> Result<(), IndexError> {
+        let row = self.options.catalogue.begin_deletion(name).await.map_err(of_catalogue)?;
+        let row = row.ok_or_else(|| IndexError::NoSuchIndex(name.to_owned()))?;
+        self.known.write().remove(name);
+        info!(index = name, "index deleted");
+        if let Err(error) = self.finish_deletion(&row).await {
+            warn!(index = name, reason = error.for_log(), "a deleted index is left in the vector engine until later");
+        }
+        Ok(())
+    }
+
+    /// Deletes what Weaviate has of an index whose deletion was begun.
+    pub(super) async fn finish_deletion(&self, row: &CatalogueIndex) -> Result<(), IndexError> {
+        let (client, namespace) = (self.options.client.clone(), &self.options.namespace);
+        let engine = Engine::named(client, namespace, &name_in_engine(row)).map_err(of_engine)?;
+        engine.delete_index().await.map_err(of_engine)?;
+        self.options.catalogue.finish_deletion(row.number).await.map_err(of_catalogue)
+    }
+
+    /// The index of a row, which is opened once.
+    pub(super) async fn opened(&self, row: CatalogueIndex) -> Result<Arc<ExternalIndex>, IndexError> {
+        if let Some(known) = self.known.read().get(&row.name)
+            && known.number == row.number
+        {
+            return Ok(Arc::clone(known));
+        }
+        let (client, namespace) = (self.options.client.clone(), &self.options.namespace);
+        let engine = Engine::open(client, namespace, &name_in_engine(&row)).await.map_err(|error| match error {
+            // The catalogue has it, so it is not the caller's mistake.
+            ragengine_weaviate::WeaviateError::NoSuchIndex(_) => IndexError::Unavailable {
+                index: row.name.clone(),
+                reason: "Weaviate does not have it: restore its backup, or delete the index".to_owned(),
+            },
+            other => of_engine(other),
+        })?;
+        let record = read_record(&row)?;
+        let embedding = row.embedding.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        let index = Arc::new(ExternalIndex {
+            name: row.name.clone(),
+            number: row.number,
+            store_id: row.store_id,
+            record,
+            embedding,
+            engine,
+            catalogue: Arc::clone(&self.options.catalogue),
+            analyzer: self.analyzer.clone(),
+            background: Default::default(),
+            writing: Default::default(),
+            cursors: Default::default(),
+            seen: Default::default(),
+        });
+        let mut known = self.known.write();
+        let kept = known.entry(row.name).or_insert_with(|| Arc::clone(&index));
+        if kept.number < index.number {
+            *kept = index;
+        }
+        Ok(Arc::clone(kept))
+    }
+
+    fn shape(&self, record: &IndexRecord) -> Result<IndexShape, IndexError> {
+        let vector_index = match in_engine(record.vector_index) {
+            VectorIndexKind::Flat => VectorIndex::Flat,
+            VectorIndexKind::Hnsw { m } => VectorIndex::Hnsw {
+                max_connections: u32::from(m),
+                ef_construction: EF_CONSTRUCTION,
+                ef: Some(self.options.ef_search),
+            },
+            _ => {
+                return Err(IndexError::NotPossible(
+                    "vectorIndex must be auto, Flat or HNSW<M> with vectorDB.engine: weaviate",
+                ));
+            }
+        };
+        let ExternalOptions { replication_factor: replicas, shards, .. } = self.options;
+        Ok(IndexShape { vector_index, replicas, shards })
+    }
+
+    /// Stops the work in the background.
+    pub fn shut_down(&self) {
+        self.watching.lock().iter().for_each(AbortHandle::abort);
+    }
+}
+
+/// The name in Weaviate. An index that is made again has another one, so that a late write of the old one cannot reach
+/// it.
+fn name_in_engine(row: &CatalogueIndex) -> String {
+    format!("{}~{}", row.name, row.number)
+}
+
+fn read_record(row: &CatalogueIndex) -> Result<IndexRecord, IndexError> {
+    serde_json::from_str(&row.record).map_err(|_| IndexError::Unavailable {
+        index: row.name.clone(),
+        reason: "its record in PostgreSQL cannot be read: a newer version of the server may have written it".to_owned(),
+    })
+}

@@ -1,0 +1,141 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use parking_lot::RwLock;
+use ragengine_client::wire::{IndexDescription, OwnedSources};
+use ragengine_index::record::IndexRecord;
+use ragengine_index::search::BackgroundDistances;
+use ragengine_index::sources::{Syncs, owned_sources};
+use ragengine_index::{Analyzer, IndexError, IndexSize};
+use ragengine_pipeline::filter::Filter;
+use ragengine_settings::{EmbeddingSource, VectorIndexKind};
+use ragengine_stores::IndexCatalogue;
+use ragengine_weaviate::{Index as Engine, Selection};
+use tokio::sync::Mutex;
+use uuid::Uuid;
+
+use super::cursors::Cursors;
+use super::fault::{of_catalogue, of_engine};
+
+/// An index in Weaviate. Nothing here is needed by another server: it is what was read, and what can be computed again.
+pub struct ExternalIndex {
+    pub(super) name: String,
+    /// The number in the catalogue. An index that is made again has another one.
+    pub(super) number: i64,
+    pub(super) store_id: Uuid,
+    pub(super) record: IndexRecord,
+    pub(super) embedding: Option<EmbeddingSource>,
+    pub(super) engine: Engine,
+    pub(super) catalogue: Arc<IndexCatalogue>,
+    pub(super) analyzer: Analyzer,
+    pub(super) background: BackgroundDistances,
+    /// Held by a writer of this server, so that the documents of a request are compared with what others have written.
+    pub(super) writing: Mutex<()>,
+    pub(super) cursors: Cursors,
+    pub(super) seen: RwLock<Seen>,
+}
+
+/// What was there some seconds ago, for metrics and the status.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub size: IndexSize,
+    pub syncs: Syncs,
+}
+
+impl ExternalIndex {
+    /// The name of the index.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The settings with which the index was made.
+    pub fn record(&self) -> &IndexRecord {
+        &self.record
+    }
+
+    /// The settings of the embedding model that made the vectors.
+    pub fn embedding_source(&self) -> Option<&EmbeddingSource> {
+        self.embedding.as_ref()
+    }
+
+    /// The size some seconds ago.
+    pub fn seen_size(&self) -> IndexSize {
+        self.seen.read().size
+    }
+
+    /// The owners some seconds ago.
+    pub fn seen_owners(&self) -> Vec<OwnedSources> {
+        owned_sources(&self.name, &self.seen.read().syncs)
+    }
+
+    /// How many sources were being synchronised some seconds ago.
+    pub fn seen_running_syncs(&self, now: Instant) -> usize {
+        self.seen.read().syncs.running(now)
+    }
+
+    /// The size.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn size(&self) -> Result<IndexSize, IndexError> {
+        let everything = Filter::default();
+        self.size_of(Selection::Filter(&everything)).await
+    }
+
+    pub(super) async fn size_of(&self, selection: Selection<'_>) -> Result<IndexSize, IndexError> {
+        let size = self.engine.size(selection).await.map_err(of_engine)?;
+        Ok(IndexSize { documents: size.documents, chunks: size.chunks, text_bytes: size.text_bytes })
+    }
+
+    /// The id of the store, and the number of the latest change.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::NoSuchIndex`] if it was deleted, or if the database fails.
+    pub async fn version(&self) -> Result<(Uuid, u64), IndexError> {
+        Ok((self.store_id, self.changes().await?))
+    }
+
+    /// The number of the latest change.
+    pub(super) async fn changes(&self) -> Result<u64, IndexError> {
+        let row = self.catalogue.get(&self.name).await.map_err(of_catalogue)?;
+        let row = row.filter(|row| row.number == self.number).ok_or_else(|| self.gone())?;
+        Ok(row.changes.unsigned_abs())
+    }
+
+    /// The index as the API describes it.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn describe(&self, data_id: &str) -> Result<IndexDescription, IndexError> {
+        let size = self.size().await?;
+        let kind = in_engine(self.record.vector_index);
+        Ok(IndexDescription {
+            name: self.name.clone(),
+            documents: size.documents,
+            chunks: size.chunks,
+            bytes: size.text_bytes,
+            graph_chunks: if kind == VectorIndexKind::Flat { 0 } else { size.chunks },
+            vector_index: kind.to_string(),
+            settings: self.record.settings(),
+            fingerprint: self.record.fingerprint(),
+            model: self.record.model.clone(),
+            data_id: data_id.to_owned(),
+            next_generation: None,
+        })
+    }
+
+    pub(super) fn gone(&self) -> IndexError {
+        IndexError::NoSuchIndex(self.name.clone())
+    }
+}
+
+/// What `auto` is: Weaviate's graph takes every number of chunks.
+pub(super) fn in_engine(kind: VectorIndexKind) -> VectorIndexKind {
+    match kind {
+        VectorIndexKind::Auto => VectorIndexKind::Hnsw { m: 32 },
+        other => other,
+    }
+}

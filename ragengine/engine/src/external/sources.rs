@@ -1,0 +1,100 @@
+use ragengine_client::wire::{PutSourceSync, SourceDescription};
+use ragengine_index::sources::{Held, Moment, SharedSync, Syncs, log_sync};
+use ragengine_index::{IndexError, IndexSize};
+use ragengine_stores::SourceSyncRow;
+use ragengine_weaviate::Selection;
+
+use super::ExternalIndex;
+use super::fault::{of_catalogue, of_engine};
+
+/// The state of a source in a row. None if a newer version wrote it.
+pub(super) fn shared(row: &SourceSyncRow) -> Option<SharedSync> {
+    let latest = serde_json::from_str(&row.sync).ok()?;
+    Some(SharedSync { latest, began_ms: row.began_ms, leased_until_ms: row.leased_until_ms })
+}
+
+fn row(source: &str, shared: SharedSync) -> SourceSyncRow {
+    SourceSyncRow {
+        source: source.to_owned(),
+        // Serialising texts and numbers cannot fail.
+        sync: serde_json::to_string(&shared.latest).unwrap_or_default(),
+        began_ms: shared.began_ms,
+        leased_until_ms: shared.leased_until_ms,
+    }
+}
+
+impl ExternalIndex {
+    /// The sources with a synchronisation record, ordered by name.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate or the database fails.
+    pub async fn sources(&self) -> Result<Vec<SourceDescription>, IndexError> {
+        let rows = self.catalogue.syncs(self.number).await.map_err(of_catalogue)?;
+        let mut sources = Vec::with_capacity(rows.len());
+        for row in rows {
+            sources.push(self.described(&row.source, shared(&row)).await?);
+        }
+        Ok(sources)
+    }
+
+    /// Describes a source. An unknown source is empty.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate or the database fails.
+    pub async fn source(&self, name: &str) -> Result<SourceDescription, IndexError> {
+        let rows = self.catalogue.syncs(self.number).await.map_err(of_catalogue)?;
+        let sync = rows.iter().find(|row| row.source == name).and_then(shared);
+        self.described(name, sync).await
+    }
+
+    async fn described(&self, name: &str, sync: Option<SharedSync>) -> Result<SourceDescription, IndexError> {
+        let IndexSize { documents, chunks, text_bytes } = self.size_of(Selection::Source(name)).await?;
+        let sync = sync.map(|sync| sync.latest);
+        Ok(SourceDescription { name: name.to_owned(), documents, chunks, bytes: text_bytes, sync })
+    }
+
+    /// Records the state of a source's synchronisation. All servers know it when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::SourceHeld`] while another synchronisation has the source, or if Weaviate or the database fails.
+    pub async fn put_sync(
+        &self,
+        source: &str,
+        put: PutSourceSync,
+        now: &Moment,
+    ) -> Result<SourceDescription, IndexError> {
+        let mut logged = None;
+        let update = |known: Option<SourceSyncRow>| {
+            let known = known.as_ref().and_then(shared);
+            let syncs = Syncs::shared(known.map(|sync| (source.to_owned(), sync)), now);
+            let update = syncs.update(source, put, now)?;
+            let new = row(source, update.shared(now));
+            logged = Some(update);
+            Ok::<_, Held>(new)
+        };
+        let updated = self.catalogue.update_sync(self.number, source, update).await;
+        let row = updated.map_err(|error| match error {
+            ragengine_stores::StoreError::NotFound => self.gone(),
+            other => of_catalogue(other),
+        })??;
+        logged.iter().for_each(|update| log_sync(&self.name, source, update));
+        self.described(source, shared(&row)).await
+    }
+
+    /// Deletes a source's documents, and then its synchronisation record. Returns the number of documents.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate or the database fails. Documents deleted before the error stay deleted.
+    pub async fn delete_source(self: &std::sync::Arc<Self>, source: &str) -> Result<u64, IndexError> {
+        let wanted = source.to_owned();
+        let deleted = self
+            .changing(move |index| async move { index.engine.delete_source(&wanted).await.map_err(of_engine) })
+            .await?;
+        self.catalogue.forget_sync(self.number, source).await.map_err(of_catalogue)?;
+        Ok(deleted)
+    }
+}

@@ -1,0 +1,102 @@
+//! What a server does beside requests: it looks at the sizes of indexes, and one of the servers deletes what others
+//! left.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use jiff::Timestamp;
+use ragengine_errors::Logged as _;
+use ragengine_index::IndexError;
+use ragengine_index::sources::{Moment, Syncs};
+use tracing::{info, warn};
+
+use super::fault::{of_catalogue, of_engine};
+use super::index::Seen;
+use super::sources::shared;
+use super::{ExternalCatalog, ExternalIndex};
+
+/// How old sizes become.
+const REFRESH: Duration = Duration::from_secs(10);
+
+/// How often leftovers are looked for.
+const SWEEP: Duration = Duration::from_secs(3600);
+
+/// No write lasts longer: time limits end at a day.
+const LONGEST_WRITE: Duration = Duration::from_secs(25 * 3600);
+
+/// Indexes that are looked at together.
+const AT_ONCE: usize = 4;
+
+/// Looks at all indexes again and again.
+pub async fn refresh(catalog: Arc<ExternalCatalog>) {
+    loop {
+        tokio::time::sleep(REFRESH).await;
+        let problem = catalog.refresh().await.err();
+        if let Some(error) = &problem
+            && catalog.problem.read().is_none()
+        {
+            warn!(kind = error.kind(), reason = error.for_log(), "the indexes cannot be looked at");
+        }
+        let words = problem.map(|error| format!("the vector engine or the list of its indexes: {error}"));
+        *catalog.problem.write() = words;
+    }
+}
+
+/// Deletes what stopped writers left, and completes deletions, once an hour in one of the servers.
+pub async fn sweep(catalog: Arc<ExternalCatalog>) {
+    loop {
+        tokio::time::sleep(SWEEP.mul_f64(0.9)).await;
+        if let Err(error) = catalog.sweep().await {
+            warn!(kind = error.kind(), reason = error.for_log(), "leftovers in the vector engine are kept until later");
+        }
+    }
+}
+
+impl ExternalCatalog {
+    /// Reads which indexes there are, their sizes and their sources.
+    pub(super) async fn refresh(&self) -> Result<(), IndexError> {
+        let catalogue = &self.options.catalogue;
+        let rows = catalogue.all().await.map_err(of_catalogue)?;
+        let now = Moment::now();
+        let mut syncs: BTreeMap<String, Vec<_>> = BTreeMap::new();
+        for (name, row) in catalogue.all_syncs().await.map_err(of_catalogue)? {
+            let source = row.source.clone();
+            syncs.entry(name).or_default().extend(shared(&row).map(|sync| (source, sync)));
+        }
+        self.known.write().retain(|name, index| {
+            rows.iter().any(|row| row.name == *name && row.number >= index.number)
+        });
+        let look = |row| async {
+            let index: Arc<ExternalIndex> = self.opened(row).await?;
+            let size = index.size().await?;
+            Ok::<_, IndexError>((index, size))
+        };
+        let looked = stream::iter(rows).map(look).buffer_unordered(AT_ONCE).try_collect::<Vec<_>>().await?;
+        for (index, size) in looked {
+            let syncs = Syncs::shared(syncs.remove(index.name()).unwrap_or_default(), &now);
+            *index.seen.write() = Seen { size, syncs };
+        }
+        Ok(())
+    }
+
+    async fn sweep(&self) -> Result<(), IndexError> {
+        let (holder, now_ms) = (self.holder.to_string(), Timestamp::now().as_millisecond());
+        let for_ms = i64::try_from(SWEEP.as_millis()).unwrap_or(i64::MAX);
+        let catalogue = &self.options.catalogue;
+        if !catalogue.take_turn("sweep", &holder, for_ms, now_ms).await.map_err(of_catalogue)? {
+            return Ok(());
+        }
+        for row in catalogue.being_deleted().await.map_err(of_catalogue)? {
+            self.finish_deletion(&row).await?;
+        }
+        for index in self.seen() {
+            let deleted = index.engine.sweep(LONGEST_WRITE).await.map_err(of_engine)?;
+            if deleted > 0 {
+                info!(index = index.name(), objects = deleted, "leftovers of stopped writers deleted");
+            }
+        }
+        Ok(())
+    }
+}
