@@ -2,6 +2,7 @@
 
 mod bootstrap;
 mod condition;
+mod external;
 mod generations;
 mod heal;
 mod shut_down;
@@ -34,9 +35,8 @@ use crate::retrieval::rerank::Reranker;
 use crate::stores::Stores;
 use crate::telemetry::metrics::Metrics;
 use ragengine_embedding::Embedding;
-use ragengine_index::Index;
+use ragengine_engine::{Catalog, Index};
 use ragengine_index::archive::MAX_BLOCK_BYTES;
-use ragengine_index::catalog::Catalog;
 use ragengine_index::search::SearchPool;
 use ragengine_traces::Traces;
 
@@ -89,7 +89,7 @@ pub struct Loaded {
     /// The embedding model.
     pub embedding: Embedding,
     /// The indexes.
-    pub catalog: Arc<Catalog>,
+    pub catalog: Catalog,
     /// Builds of next generations, and the embedding models of older ones.
     pub generations: Arc<Generations>,
     /// The threads for searches.
@@ -104,9 +104,9 @@ impl Loaded {
     /// # Errors
     ///
     /// [`ApiError`] when the caller may not, or there is no such index.
-    pub fn index(&self, caller: &Caller, action: Action, name: &str) -> Result<Arc<Index>, ApiError> {
+    pub async fn index(&self, caller: &Caller, action: Action, name: &str) -> Result<Index, ApiError> {
         may(caller, action, Some(name))?;
-        Ok(self.catalog.get(name)?)
+        Ok(self.catalog.get(name).await?)
     }
 }
 

@@ -103,8 +103,8 @@ async fn prepare(
     let has_session = question.endpoint == Endpoint::Query || question.session_id.is_some();
     let session_id = has_session.then(|| SessionId::of(question.session_id.as_deref())).transpose()?;
     let loaded = app.loaded()?;
-    let index = index_name::chosen(app, caller, question.index_name.as_deref())?;
-    loaded.index(caller, Action::Read, &index)?;
+    let index = index_name::chosen(app, caller, question.index_name.as_deref()).await?;
+    loaded.index(caller, Action::Read, &index).await?;
     question.model = model::chosen(app, caller, question.endpoint, question.model.take()).await?;
     let served = Served::of(app, loaded, question.model.as_deref()).await?;
     let question_tokens = checked(app, caller, &question, &index, &served).await?;

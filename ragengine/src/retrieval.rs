@@ -14,8 +14,8 @@ use std::time::Instant;
 
 use ragengine_client::wire::ExplainedStage;
 use ragengine_embedding::Windows;
-use ragengine_index::Index;
-use ragengine_index::search::{ByWords, Candidates, Fusion, Query, RetrievedChunk, TextOutcome};
+use ragengine_engine::{Candidates, Index};
+use ragengine_index::search::{ByWords, Fusion, Query, RetrievedChunk, TextOutcome};
 use ragengine_pipeline::filter::Filter;
 use ragengine_pipeline::ranking::answerable::Evidence;
 use ragengine_pipeline::ranking::fusion::Weights;
@@ -107,7 +107,7 @@ impl Search {
 /// # Errors
 ///
 /// [`ApiError`] when the caller may not read the index, or FAISS or the disk fails.
-pub async fn retrieve(app: &App, caller: &Caller, index: &Arc<Index>, search: Search) -> Result<Ranked, ApiError> {
+pub async fn retrieve(app: &App, caller: &Caller, index: &Index, search: Search) -> Result<Ranked, ApiError> {
     may(caller, Action::Read, Some(index.name()))?;
     if !Span::is_recorded() {
         return retrieved(app, index, search).await;
@@ -124,7 +124,7 @@ pub async fn retrieve(app: &App, caller: &Caller, index: &Arc<Index>, search: Se
     retrieved
 }
 
-async fn retrieved(app: &App, index: &Arc<Index>, search: Search) -> Result<Ranked, ApiError> {
+async fn retrieved(app: &App, index: &Index, search: Search) -> Result<Ranked, ApiError> {
     let started = Instant::now();
     let (candidates, is_rule_dropped) = by_rule(app, index, &search).await?;
     let mut stages = explained(&candidates, &search, started);
@@ -144,7 +144,7 @@ async fn retrieved(app: &App, index: &Arc<Index>, search: Search) -> Result<Rank
 }
 
 /// Searches with the filter of the rule, and without it if nothing near enough is found.
-async fn by_rule(app: &App, index: &Arc<Index>, search: &Search) -> Result<(Candidates, bool), ApiError> {
+async fn by_rule(app: &App, index: &Index, search: &Search) -> Result<(Candidates, bool), ApiError> {
     let loaded = app.loaded()?;
     let query = search.query(&app.settings.retrieval);
     let Some(rule) = search.rule else { return Ok((find(loaded, index, query).await?, false)) };
@@ -160,16 +160,15 @@ async fn by_rule(app: &App, index: &Arc<Index>, search: &Search) -> Result<(Cand
 }
 
 /// Whether what was found with the filter of a rule is near enough.
-async fn is_enough(app: &App, index: &Arc<Index>, search: &Search, narrowed: &Candidates) -> Result<bool, ApiError> {
+async fn is_enough(app: &App, index: &Index, search: &Search, narrowed: &Candidates) -> Result<bool, ApiError> {
     match search.threshold {
         Some(threshold) => Ok(judge(app, index, search, narrowed, threshold).await?.allows_any(narrowed)),
         None => Ok(!narrowed.is_empty()),
     }
 }
 
-async fn find(loaded: &Loaded, index: &Arc<Index>, query: Query) -> Result<Candidates, ApiError> {
-    let index = Arc::clone(index);
-    Ok(loaded.search_pool.run(move || index.search(&query)).await?)
+async fn find(loaded: &Loaded, index: &Index, query: Query) -> Result<Candidates, ApiError> {
+    Ok(index.search(&loaded.search_pool, query).await?)
 }
 
 /// What the search did. A failure of the full text is logged here, because the search goes on without it.
@@ -206,7 +205,7 @@ pub struct Shown {
 pub async fn show_all<T: Send + 'static>(
     app: &App,
     caller: &Caller,
-    index: &Arc<Index>,
+    index: &Index,
     search: Search,
     show: impl FnOnce(Vec<RetrievedChunk>, Shown) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {

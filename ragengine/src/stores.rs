@@ -65,7 +65,8 @@ impl Stores {
         let sessions = settings.sessions.store;
         let needs_postgres = needs(StateStore::Postgres)
             || sessions == SessionBackend::Postgres
-            || settings.cache.enabled && settings.postgres.url.is_some();
+            || settings.cache.enabled && settings.postgres.url.is_some()
+            || settings.vector_db.is_external();
         let embedded = if needs(StateStore::Redb) { Some(embedded(&settings.data_dir).await?) } else { None };
         let postgres = if needs_postgres { Some(postgres(settings).await?) } else { None };
         let needs_redis = sessions == SessionBackend::Redis
@@ -124,6 +125,11 @@ impl Stores {
     /// The store of interactions.
     pub fn interactions(&self) -> Option<&Arc<KeptInteractions>> {
         self.interactions.as_ref()
+    }
+
+    /// The database, if a store or the list of indexes is in it.
+    pub fn postgres(&self) -> Option<&Arc<Postgres>> {
+        self.postgres.as_ref()
     }
 
     /// Redis, if a store or the callers' sessions are in it.

@@ -9,6 +9,7 @@ use super::stage::Stage;
 use super::volume::VolumeError;
 use super::{App, Loaded};
 use crate::access::AccessControl;
+use ragengine_engine::Index;
 use ragengine_index::IndexSize;
 
 /// One of the conditions for readiness.
@@ -137,15 +138,21 @@ const MAX_OWNERS: usize = 1000;
 /// Adds the sizes of the indexes. Cheap: each index keeps its size.
 fn sized(status: EngineStatus, loaded: &Loaded) -> EngineStatus {
     let indexes = loaded.catalog.all();
-    let sizes: Vec<IndexSize> = indexes.iter().map(|index| index.size()).collect();
+    let sizes: Vec<IndexSize> = indexes.iter().map(Index::size).collect();
     EngineStatus {
         indexes: u32::try_from(sizes.len()).unwrap_or(u32::MAX),
         documents: sizes.iter().map(|size| size.documents).sum(),
         chunks: sizes.iter().map(|size| size.chunks).sum(),
-        generations: loaded.catalog.names().into_iter().filter_map(|name| growing(loaded, name)).collect(),
-        owners: indexes.iter().flat_map(|index| index.owners()).take(MAX_OWNERS).collect(),
+        generations: generations(loaded),
+        owners: indexes.iter().flat_map(Index::owners).take(MAX_OWNERS).collect(),
         ..status
     }
+}
+
+/// The next generations that are being built, also of indexes that are not available.
+fn generations(loaded: &Loaded) -> Vec<GrowingGeneration> {
+    let names = loaded.catalog.local().map(|catalog| catalog.names()).unwrap_or_default();
+    names.into_iter().filter_map(|name| growing(loaded, name)).collect()
 }
 
 /// Returns the progress of an index's next generation, if one is being built.

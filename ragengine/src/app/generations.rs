@@ -17,22 +17,27 @@ use crate::embedding::{Embeddings, ModelKey, Needed};
 use crate::error::ApiError;
 use ragengine_compute::blocking;
 use ragengine_embedding::Embedding;
+use ragengine_engine::{Catalog, Index};
 use ragengine_errors::Logged as _;
+use ragengine_index::IndexError;
 use ragengine_index::builder::{BuildOutcome, Builder};
-use ragengine_index::catalog::{Catalog, PlanChange};
+use ragengine_index::catalog::PlanChange;
 use ragengine_index::generation::{
     Decision, Model, Plan, RequestedSettings, decide_at_start, decide_on_request, decide_on_resume,
 };
 use ragengine_index::metrics::IndexMetrics;
 use ragengine_index::record::IndexRecord;
-use ragengine_index::{Index, IndexError};
 
 /// How long a start, or a restore, waits for the models of older generations that still serve.
 const OLDER_MODELS: Duration = Duration::from_secs(20);
 
+/// What cannot be done with an external engine.
+const NO_GENERATIONS: &str = "An index in an external vector engine keeps its embedding model and its settings: make a \
+                              new index with others, and add the documents to it";
+
 /// The generations of all indexes, and their embedding models.
 pub struct Generations {
-    catalog: Arc<Catalog>,
+    catalog: Catalog,
     embeddings: Arc<Embeddings>,
     metrics: Arc<IndexMetrics>,
     turns: Arc<Semaphore>,
@@ -45,7 +50,7 @@ pub struct Generations {
 impl Generations {
     /// Starts no builds; [`Self::start`] does.
     pub fn new(
-        catalog: Arc<Catalog>,
+        catalog: Catalog,
         embeddings: Arc<Embeddings>,
         source: EmbeddingSource,
         metrics: Arc<IndexMetrics>,
@@ -72,7 +77,7 @@ impl Generations {
     }
 
     /// Does the same as [`Self::start`] for new indexes. Returns when loading each of their models has been tried.
-    pub async fn take_in(self: &Arc<Self>, indexes: Vec<Arc<Index>>) {
+    pub async fn take_in(self: &Arc<Self>, indexes: Vec<Index>) {
         let (this, names) = (Arc::clone(self), indexes.iter().map(|index| index.name().to_owned()).collect::<Vec<_>>());
         let decided = blocking::run(move || {
             for index in indexes {
@@ -94,13 +99,15 @@ impl Generations {
         self.embeddings.tried(OLDER_MODELS).await;
     }
 
+    /// An external index has no generations: it keeps its model and its settings.
     fn decide(&self, index: &Index) -> Result<(), IndexError> {
+        let (Some(catalog), Some(index)) = (self.catalog.local(), index.local()) else { return Ok(()) };
         let model = self.model();
         if model.has_made(index.record()) {
             index.keep_embedding_source(&self.source)?;
         }
         let decide = |serving: &IndexRecord, plan: Option<&Plan>| Ok(change(decide_at_start(serving, plan, &model)));
-        self.catalog.change_plan(index.name(), decide).map(drop)
+        catalog.change_plan(index.name(), decide).map(drop)
     }
 
     /// Starts a generation with the requested settings, if they differ from the current and the next generation.
@@ -111,6 +118,13 @@ impl Generations {
     pub async fn ask(self: &Arc<Self>, caller: &Caller, name: &str, wanted: RequestedSettings) -> Result<(), ApiError> {
         may(caller, Action::Write, Some(name))?;
         let model = self.model();
+        if self.catalog.local().is_none() {
+            let index = self.catalog.get(name).await?;
+            return match decide_on_request(index.record(), None, &model, wanted) {
+                Decision::Nothing => Ok(()),
+                _ => Err(IndexError::NotPossible(NO_GENERATIONS).into()),
+            };
+        }
         let decide = move |serving: &IndexRecord, plan: Option<&Plan>| {
             Ok(change(decide_on_request(serving, plan, &model, wanted)))
         };
@@ -164,7 +178,7 @@ impl Generations {
     ) -> Result<PlanChange, IndexError> {
         let (this, name) = (Arc::clone(self), name.to_owned());
         run_detached(async move {
-            let (catalog, index) = (Arc::clone(&this.catalog), name.clone());
+            let (catalog, index) = (Arc::clone(this.catalog.require_local(NO_GENERATIONS)?), name.clone());
             let change = blocking::run(move || catalog.change_plan(&index, decide)).await?;
             if matches!(change, PlanChange::Begin(_)) {
                 this.build(name);
@@ -176,7 +190,8 @@ impl Generations {
 
     /// Builds the planned generation of an index, in the background.
     fn build(self: &Arc<Self>, name: String) {
-        let Some(planned) = self.catalog.planned(&name) else { return };
+        let Some(catalog) = self.catalog.local() else { return };
+        let Some(planned) = catalog.planned(&name) else { return };
         let Some(folder) = planned.plan.folder() else { return };
         if !planned.building.begin() {
             return;
@@ -185,7 +200,7 @@ impl Generations {
             name,
             folder,
             building: planned.building,
-            catalog: Arc::clone(&self.catalog),
+            catalog: Arc::clone(catalog),
             embedding: self.embeddings.current().clone(),
             metrics: Arc::clone(&self.metrics),
             turns: Arc::clone(&self.turns),
@@ -201,7 +216,7 @@ impl Generations {
     /// Loads the models of the serving generations, and unloads all others.
     fn keep_models(&self) {
         let _keeping = self.keeping.lock();
-        let needed = |index: Arc<Index>| Needed {
+        let needed = |index: Index| Needed {
             index: index.name().to_owned(),
             key: key(index.record()),
             name: index.record().model.clone(),
@@ -233,7 +248,8 @@ impl Generations {
     }
 
     fn progress(&self, name: &str) -> String {
-        let Some(planned) = self.catalog.planned(name).filter(|planned| is_being_built(&planned.plan)) else {
+        let Some(catalog) = self.catalog.local() else { return NO_GENERATIONS.to_owned() };
+        let Some(planned) = catalog.planned(name).filter(|planned| is_being_built(&planned.plan)) else {
             return format!("It has no next generation: start one with PUT /indexes/{name}/generation");
         };
         let (model, progress) = (&planned.plan.target.model, planned.building.progress());

@@ -5,6 +5,7 @@ use tracing::info;
 
 use super::App;
 use ragengine_compute::{ShuttingDown, blocking};
+use ragengine_engine::Index;
 
 /// The shortest and the longest pause between two attempts. Attempts without lasting success increase it.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
@@ -15,7 +16,7 @@ pub(super) async fn watch(app: Arc<App>) {
     loop {
         tokio::time::sleep(pause).await;
         let Some(loaded) = app.loaded.get() else { continue };
-        let catalog = Arc::clone(&loaded.catalog);
+        let Some(catalog) = loaded.catalog.local().cloned() else { return };
         if !catalog.may_heal() {
             pause = (pause / 2).max(PAUSE.0);
             continue;
@@ -26,7 +27,7 @@ pub(super) async fn watch(app: Arc<App>) {
         let healing = Arc::clone(&catalog);
         let opened = blocking::run(move || Ok::<_, ShuttingDown>(healing.heal())).await.unwrap_or_default();
         // Their builds may not have been started yet, and their models not loaded.
-        loaded.generations.take_in(opened).await;
+        loaded.generations.take_in(opened.into_iter().map(Index::Local).collect()).await;
         if !catalog.may_heal() {
             info!("all indexes are open again after an error of the disk");
         }

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tracing::{error, info};
 
 use super::bootstrap;
+use super::external;
 use super::heal;
 use super::stage::Stage;
 use super::volume::Volume;
@@ -26,14 +27,15 @@ use crate::secrets;
 use crate::stores::{self, OpenError, Stores};
 use crate::telemetry::metrics::{AdmissionMetrics, Metrics};
 use ragengine_embedding::Embedding;
+use ragengine_engine::Catalog;
 use ragengine_errors::Logged as _;
-use ragengine_index::catalog::{Catalog, CatalogOptions};
+use ragengine_index::catalog::{Catalog as LocalCatalog, CatalogOptions};
 use ragengine_index::search::SearchPool;
 use ragengine_index::{IndexError, SearchSettings, StoreError};
 use ragengine_traces::{TraceMetrics, TraceOptions, Traces};
 
 /// The first and the longest pause before loading is retried.
-const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
+pub(super) const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 
 /// Concurrent copies of indexes. Each uses the full speed of the disk.
 const TRANSFERS: usize = 2;
@@ -180,19 +182,19 @@ fn language_model(
 pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     spawn_watchers(app);
     start_events(app)?;
-    let catalog = load_indexes(app).await?;
-    let stores = open_stores(app).await?;
+    let (catalog, stores) = if app.settings.vector_db.is_external() {
+        let stores = open_stores(app).await?;
+        (external::open_indexes(app, &stores).await?, stores)
+    } else {
+        (Catalog::Local(load_indexes(app).await?), open_stores(app).await?)
+    };
     load_access(app, &stores).await?;
     let embedding = load_model(app).await;
     let search_pool = SearchPool::new(app.settings.search.threads as usize);
     let models = app.settings.data_dir.join("models");
     let embeddings = Embeddings::new(embedding.clone(), models, app.metrics.embedding.clone());
-    let generations = Generations::new(
-        Arc::clone(&catalog),
-        embeddings,
-        app.settings.embedding.source(),
-        Arc::clone(&app.metrics.index),
-    );
+    let generations =
+        Generations::new(catalog.clone(), embeddings, app.settings.embedding.source(), Arc::clone(&app.metrics.index));
     generations.start().await;
     let model_id = embedding.model_id().to_owned();
     let is_first = app.loaded.set(Loaded { embedding, catalog, generations, search_pool, stores }).is_ok();
@@ -220,7 +222,7 @@ fn spawn_watchers(app: &App) {
     }
 }
 
-async fn load_indexes(app: &Arc<App>) -> Result<Arc<Catalog>, StartError> {
+async fn load_indexes(app: &Arc<App>) -> Result<Arc<LocalCatalog>, StartError> {
     let mut pause = RETRY.0;
     loop {
         let app_for_load = Arc::clone(app);
@@ -243,7 +245,7 @@ async fn load_indexes(app: &Arc<App>) -> Result<Arc<Catalog>, StartError> {
 
 /// Restores the backup that the settings name for an empty data folder. A failure is tried again, because a server that
 /// begins without its indexes would answer wrongly.
-async fn restore_backup(app: &Arc<App>, catalog: &Arc<Catalog>) {
+async fn restore_backup(app: &Arc<App>, catalog: &Arc<LocalCatalog>) {
     let mut pause = RETRY.0;
     while let Err(error) = bootstrap::restore(app, catalog).await {
         let reason = format!("{error:#}");
@@ -253,11 +255,11 @@ async fn restore_backup(app: &Arc<App>, catalog: &Arc<Catalog>) {
     app.progress.write().indexes = Stage::Done(format!("{} loaded", catalog.names().len()));
 }
 
-fn open_catalog(app: &App) -> Result<Arc<Catalog>, IndexError> {
+fn open_catalog(app: &App) -> Result<Arc<LocalCatalog>, IndexError> {
     let started = Instant::now();
     let tries = |doing: String| app.progress.write().indexes.tries(doing);
     tries("opening the data folder".to_owned());
-    let catalog = Catalog::open(CatalogOptions {
+    let catalog = LocalCatalog::open(CatalogOptions {
         directory: app.settings.data_dir.clone(),
         search: SearchSettings {
             exact_below_rows: app.settings.search.exact_below_rows as usize,
@@ -331,7 +333,7 @@ async fn load_model(app: &Arc<App>) -> Embedding {
     }
 }
 
-async fn wait_before_retry(reason: &str, pause: &mut Duration) {
+pub(super) async fn wait_before_retry(reason: &str, pause: &mut Duration) {
     error!(reason, retry_in_s = pause.as_secs(), "not ready");
     tokio::time::sleep(*pause).await;
     *pause = (*pause * 2).min(RETRY.1);

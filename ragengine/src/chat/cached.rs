@@ -138,7 +138,7 @@ async fn first_question(
     is_rewritten: bool,
     permit: &mut Option<Permit>,
 ) -> Result<(Cached, Option<Embedded>), ApiError> {
-    let (keys, cache) = match keyed(app, asked, &asked.turn.user_prompt) {
+    let (keys, cache) = match keyed(app, asked, &asked.turn.user_prompt).await {
         Ok(keyed) => keyed,
         Err(cached) => return Ok((told(cached), None)),
     };
@@ -176,7 +176,7 @@ async fn first_question(
 
 /// Looks up a question that was rewritten with its history. Its own answer is not kept, so no request waits for it.
 async fn later_question(app: &App, asked: &Asked, question: &str) -> Cached {
-    let (keys, cache) = match keyed(app, asked, question) {
+    let (keys, cache) = match keyed(app, asked, question).await {
         Ok(keyed) => keyed,
         Err(cached) => return told(cached),
     };
@@ -193,9 +193,9 @@ fn told(cached: Cached) -> Cached {
 }
 
 /// The keys of a question and the cache, or why there are none.
-fn keyed(app: &App, asked: &Asked, question: &str) -> Result<(Keys, Arc<AnswerCache>), Cached> {
+async fn keyed(app: &App, asked: &Asked, question: &str) -> Result<(Keys, Arc<AnswerCache>), Cached> {
     let cache = app.loaded().ok().and_then(|loaded| loaded.stores.cache()).ok_or(Cached::Off)?;
-    Ok((keys(app, asked, question).ok_or(Cached::Bypass)?, Arc::clone(cache)))
+    Ok((keys(app, asked, question).await.ok_or(Cached::Bypass)?, Arc::clone(cache)))
 }
 
 /// The answer that was found. Else the epoch of the look-up, if it did not fail.
@@ -239,8 +239,8 @@ fn entry(bytes: &[u8]) -> Option<Arc<Entry>> {
 }
 
 /// The keys of a question. None if the state of the index cannot be read.
-fn keys(app: &App, asked: &Asked, question: &str) -> Option<Keys> {
-    let (store_id, changes) = asked.index.version().ok()?;
+async fn keys(app: &App, asked: &Asked, question: &str) -> Option<Keys> {
+    let (store_id, changes) = asked.index.version().await.ok()?;
     let store_id = store_id.to_string();
     let request = &asked.request;
     let options = format!("{:?} {:?} {:?}", request.metadata_filter, asked.on, asked.way.top_k);

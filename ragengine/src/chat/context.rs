@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use ragengine_client::wire::ExplainedChunk;
 use ragengine_compute::Waiter;
+use ragengine_engine::Candidates;
 use ragengine_index::IndexError;
-use ragengine_index::search::{Candidates, Found, RetrievedChunk, TextOutcome};
+use ragengine_index::search::{Found, RetrievedChunk, TextOutcome};
 use ragengine_pipeline::finish::{FinishedPrompt, PromptInput, finish, without_blocks};
 use ragengine_pipeline::prompt::{Boundary, ConversationInput, Passage, block, source_block, standalone_question};
 use ragengine_pipeline::request::{ContextFormat, HistoryFormat};
@@ -60,7 +61,7 @@ pub(super) async fn build(
     let (counter, format) = (asked.served.counter.clone(), asked.on.context_format);
     let counter_of_line = counter.clone();
     let counting = move || Ok::<_, IndexError>((count(&candidates, &counter, format, max_distance)?, candidates));
-    let (counted, candidates) = loaded.search_pool.run(counting).await?;
+    let (counted, mut candidates) = loaded.search_pool.run(counting).await?;
     let question_tokens =
         condensed_question.as_deref().map_or(0, |question| counter_of_line.text(&standalone_question(question)));
     let context_tokens = asked.budget.context_tokens.saturating_sub(question_tokens);
@@ -83,6 +84,9 @@ pub(super) async fn build(
         limits: (max_distance, context_tokens),
         needs_vectors: asked.on.citations && app.settings.citations.verify,
     };
+    if writing.needs_vectors {
+        candidates.load_vectors(selection.selected()).await?;
+    }
     let (context, selected) = loaded.search_pool.run(move || writing.finish(&candidates, &counted, selection)).await?;
     report.stage_ends(Stage::Select);
     report.was_selected(selected, context.finished.as_ref().filter(|_| context.has_context));

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use axum::http::HeaderValue;
 use ragengine_client::wire::ExplainedStage;
+use ragengine_engine::Index;
 use ragengine_errors::texts;
-use ragengine_index::Index;
 use ragengine_pipeline::budget::Budget;
 use ragengine_pipeline::finish::FinishedPrompt;
 use ragengine_pipeline::ranking::answerable::Evidence;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ragengine_embedding::Embedding;
+use ragengine_engine::Index;
 use ragengine_guardrails::Policy;
-use ragengine_index::Index;
 use ragengine_pipeline::budget::{Budget, BudgetInput, Limit, Shares, budget, shares};
 use ragengine_pipeline::plan::{Plan, Turn, plan as decide};
 use ragengine_pipeline::request::{ChatMode, Condensing, ContextFormat, HistoryFormat, Request};
@@ -39,7 +39,7 @@ pub(super) struct ChatTurn {
     way: Way,
     request: Arc<Request>,
     turn: Turn,
-    index: Arc<Index>,
+    index: Index,
 }
 
 /// A question, with everything that its answer depends on.
@@ -59,7 +59,7 @@ pub(super) struct Asked {
     /// The question and the history.
     pub turn: Turn,
     /// The index to search.
-    pub index: Arc<Index>,
+    pub index: Index,
     /// The embedding model of the index.
     pub embedding: Embedding,
     /// The language model that answers.
@@ -86,7 +86,7 @@ pub(super) async fn plan(
     check(app, caller, request)?;
     let has_interactions = may_have_interactions(app, caller);
     let index = match &request.index_name {
-        Some(name) => Some(app.loaded()?.index(caller, Action::Read, name)?),
+        Some(name) => Some(app.loaded()?.index(caller, Action::Read, name).await?),
         None => None,
     };
     index.iter().for_each(|index| report.is_about(index));

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use ragengine_client::wire::ExplainedStage;
 use ragengine_embedding::Windows;
-use ragengine_index::search::{Candidates, similarity};
+use ragengine_engine::Candidates;
+use ragengine_index::search::similarity;
 use ragengine_pipeline::ranking::bands::Band;
 use ragengine_pipeline::request::RetrievalMode;
 

@@ -10,12 +10,12 @@ use crate::error::ApiError;
 /// # Errors
 ///
 /// [`ApiError::InvalidRequest`] when there is no such index, or several.
-pub(crate) fn chosen(app: &App, caller: &Caller, named: Option<&str>) -> Result<String, ApiError> {
+pub(crate) async fn chosen(app: &App, caller: &Caller, named: Option<&str>) -> Result<String, ApiError> {
     let named = named.filter(|name| !name.is_empty()).or(app.settings.default_index.as_deref());
     if let Some(name) = named {
         return Ok(name.to_owned());
     }
-    let mut names = app.loaded()?.catalog.names();
+    let mut names = app.loaded()?.catalog.names().await;
     names.retain(|name| sees(caller, name));
     match names.as_slice() {
         [only] => Ok(only.clone()),

@@ -26,7 +26,7 @@ pub async fn purge(
     JsonBody(request): JsonBody<PurgeCache>,
 ) -> Result<Json<Success>, PlainError> {
     let loaded = app.loaded()?;
-    loaded.index(&caller, Action::Write, &request.index_name)?;
+    loaded.index(&caller, Action::Write, &request.index_name).await?;
     let off = || ApiError::InvalidRequest("answers are not kept on this server (setting cache.enabled)".to_owned());
     let cache = loaded.stores.cache().ok_or_else(off)?;
     cache.answers.purge(&request.index_name).await.map_err(ApiError::from)?;

@@ -22,14 +22,15 @@ use crate::access::{Action, Caller, may};
 use crate::app::App;
 use crate::error::{ApiError, PlainError};
 use ragengine_compute::{self as compute, Waiter};
+use ragengine_engine::Index;
+use ragengine_index::IndexError;
 use ragengine_index::listing::{Page, TextLength};
 use ragengine_index::name::check_name;
 use ragengine_index::writer::{Incoming, Limits, Mode, WriteOutcome, check_documents};
-use ragengine_index::{Index, IndexError};
 use ragengine_pipeline::filter::Filter;
 
-/// Initial size of the buffer for a page of documents.
-const ABOUT_BYTES: usize = 64 << 10;
+/// About what a document or a chunk has in a list, in bytes, without its text.
+const ABOUT_DOCUMENT_BYTES: usize = 200;
 
 /// Most characters of text on a page, over all documents.
 const MAX_PAGE_CHARACTERS: usize = 4 << 20;
@@ -80,7 +81,7 @@ pub async fn update(
     JsonBody(request): JsonBody<UpdateDocuments>,
 ) -> Result<Response, PlainError> {
     let loaded = app.loaded()?;
-    loaded.index(&caller, Action::Write, &index_name)?;
+    loaded.index(&caller, Action::Write, &index_name).await?;
     if let Some(position) =
         request.documents.iter().position(|document| document.doc_id.as_deref().unwrap_or_default().is_empty())
     {
@@ -121,7 +122,7 @@ pub async fn delete(
     JsonBody(request): JsonBody<DeleteDocuments>,
 ) -> Result<Response, PlainError> {
     let doc_ids: Arc<[String]> = request.doc_ids.into();
-    let delete = |index: Arc<Index>| {
+    let delete = |index: Index| {
         let doc_ids = Arc::clone(&doc_ids);
         async move { index.delete(doc_ids).await }
     };
@@ -151,7 +152,7 @@ pub async fn list(
     PathParameters(index_name): PathParameters<String>,
     QueryString(request): QueryString<ListDocuments>,
 ) -> Result<Response, PlainError> {
-    let index = app.loaded()?.index(&caller, Action::Read, &index_name)?;
+    let index = app.loaded()?.index(&caller, Action::Read, &index_name).await?;
     if !(1..=100).contains(&request.limit) {
         return Err(out_of_bounds(["query", "limit"], "between 1 and 100").into());
     }
@@ -161,12 +162,10 @@ pub async fn list(
     let filter = request.metadata_filter.as_deref().filter(|filter| !filter.is_empty());
     let filter = filter.map_or(Ok(Filter::default()), Filter::parse).map_err(IndexError::from)?;
     let page = Page { limit: request.limit, offset: request.offset };
-    let list = move |_: &_| {
-        let length = TextLength { each: request.max_text_length, together: MAX_PAGE_CHARACTERS };
-        let listing = index.list(&filter, &page, length)?;
-        reply::written(&listing, ABOUT_BYTES)
-    };
-    Ok(reply::of_bytes(compute::run_on_thread(list).await?))
+    let length = TextLength { each: request.max_text_length, together: MAX_PAGE_CHARACTERS };
+    let listing = index.list(filter, page, length).await.map_err(ApiError::from)?;
+    let about_bytes = listing.documents.iter().map(|document| document.text.len() + ABOUT_DOCUMENT_BYTES).sum();
+    Ok(reply::of_bytes(compute::run(about_bytes, move |_| reply::written(&listing, about_bytes)).await?))
 }
 
 /// Reads a document: its whole text, its metadata and the places of its chunks. Its id may contain slashes.
@@ -194,13 +193,12 @@ pub async fn describe_delete(
 }
 
 async fn whole(app: &App, caller: &Caller, index_name: &str, doc_id: String) -> Result<Response, PlainError> {
-    let index = app.loaded()?.index(caller, Action::Read, index_name)?;
-    let read = move |_: &_| {
-        let document = index.whole_document(&doc_id)?;
-        let missing = || ApiError::NotFound(format!("index '{}' has no document '{doc_id}'", index.name()));
-        reply::written(&document.ok_or_else(missing)?, ABOUT_BYTES)
-    };
-    Ok(reply::of_bytes(compute::run_on_thread(read).await?))
+    let index = app.loaded()?.index(caller, Action::Read, index_name).await?;
+    let document = index.whole_document(doc_id.clone()).await.map_err(ApiError::from)?;
+    let missing = || ApiError::NotFound(format!("index '{}' has no document '{doc_id}'", index.name()));
+    let document = document.ok_or_else(missing)?;
+    let about_bytes = document.text.len() + document.chunks.len() * ABOUT_DOCUMENT_BYTES;
+    Ok(reply::of_bytes(compute::run(about_bytes, move |_| reply::written(&document, about_bytes)).await?))
 }
 
 /// A page of the documents of a source.
@@ -236,13 +234,14 @@ pub async fn list_source(
     PathParameters((index_name, source)): PathParameters<(String, String)>,
     QueryString(request): QueryString<ListSource>,
 ) -> Result<Response, PlainError> {
-    let index = app.loaded()?.index(&caller, Action::Read, &index_name)?;
+    let index = app.loaded()?.index(&caller, Action::Read, &index_name).await?;
     if !(1..=MAX_SOURCE_PAGE).contains(&request.limit) {
         return Err(out_of_bounds(["query", "limit"], "between 1 and 1000").into());
     }
     let page = Page { limit: request.limit, offset: request.offset };
-    let list = move |_: &_| reply::written(&index.list_source(&source, &page)?, ABOUT_BYTES);
-    Ok(reply::of_bytes(compute::run_on_thread(list).await?))
+    let listing = index.list_source(source, page).await.map_err(ApiError::from)?;
+    let about_bytes = listing.documents.len() * ABOUT_DOCUMENT_BYTES;
+    Ok(reply::of_bytes(compute::run(about_bytes, move |_| reply::written(&listing, about_bytes)).await?))
 }
 
 fn limits(app: &App) -> Limits {

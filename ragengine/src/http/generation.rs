@@ -26,7 +26,7 @@ pub async fn put(
 ) -> Result<Json<IndexDescription>, PlainError> {
     let loaded = app.loaded()?;
     loaded.generations.begin(&caller, &index_name).await?;
-    Ok(Json(described(loaded, &caller, &index_name)?))
+    Ok(Json(described(loaded, &caller, &index_name).await?))
 }
 
 /// Abandons the next generation.
@@ -45,5 +45,5 @@ pub async fn delete(
 ) -> Result<Json<IndexDescription>, PlainError> {
     let loaded = app.loaded()?;
     loaded.generations.abandon(&caller, &index_name).await?;
-    Ok(Json(described(loaded, &caller, &index_name)?))
+    Ok(Json(described(loaded, &caller, &index_name).await?))
 }

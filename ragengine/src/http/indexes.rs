@@ -11,8 +11,8 @@ use super::extract::{JsonBody, PathParameters};
 use crate::access::{Action, Caller, may, sees};
 use crate::app::{App, Loaded};
 use crate::error::{ApiError, PlainError};
-use ragengine_compute::blocking;
 use ragengine_embedding::Embedding;
+use ragengine_engine::Making;
 use ragengine_errors::Logged as _;
 use ragengine_index::IndexError;
 use ragengine_index::chunking::Sizes;
@@ -28,7 +28,7 @@ pub async fn list(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<Vec<String>>, PlainError> {
-    let mut names = app.loaded()?.catalog.names();
+    let mut names = app.loaded()?.catalog.names().await;
     names.retain(|name| sees(&caller, name));
     Ok(Json(names))
 }
@@ -44,12 +44,12 @@ pub async fn describe(
     Extension(caller): Extension<Caller>,
     PathParameters(index_name): PathParameters<String>,
 ) -> Result<Json<IndexDescription>, PlainError> {
-    Ok(Json(described(app.loaded()?, &caller, &index_name)?))
+    Ok(Json(described(app.loaded()?, &caller, &index_name).await?))
 }
 
-pub(super) fn described(loaded: &Loaded, caller: &Caller, name: &str) -> Result<IndexDescription, ApiError> {
+pub(super) async fn described(loaded: &Loaded, caller: &Caller, name: &str) -> Result<IndexDescription, ApiError> {
     let catalog = &loaded.catalog;
-    let description = loaded.index(caller, Action::Read, name)?.describe(catalog.data_id());
+    let description = loaded.index(caller, Action::Read, name).await?.describe(catalog.data_id()).await?;
     Ok(IndexDescription { next_generation: catalog.next_generation(name), ..description })
 }
 
@@ -74,12 +74,11 @@ pub async fn put(
     check_name(&index_name).map_err(IndexError::from)?;
     let record = record_for(&app.settings, &loaded.embedding, &wanted)?;
     let asked = RequestedSettings::new(&wanted, wanted.vector_index.is_some().then_some(record.vector_index));
-    let (catalog, name) = (Arc::clone(&loaded.catalog), index_name.clone());
-    let (_, is_new) = blocking::run(move || catalog.get_or_keep(&name, || record.clone())).await?;
+    let (_, is_new) = loaded.catalog.get_or_create(&index_name, record, Making::AsAsked).await?;
     if !is_new {
         loaded.generations.ask(&caller, &index_name, asked).await?;
     }
-    Ok(Json(described(loaded, &caller, &index_name)?))
+    Ok(Json(described(loaded, &caller, &index_name).await?))
 }
 
 /// Deletes an index and its documents.
@@ -94,10 +93,9 @@ pub async fn delete(
     Extension(caller): Extension<Caller>,
     PathParameters(index_name): PathParameters<String>,
 ) -> Result<Json<Message>, PlainError> {
-    let catalog = Arc::clone(&app.loaded()?.catalog);
+    let catalog = &app.loaded()?.catalog;
     may(&caller, Action::Write, Some(&index_name))?;
-    let name = index_name.clone();
-    blocking::run(move || catalog.delete(&name)).await?;
+    catalog.delete(&index_name).await?;
     if let Some(cache) = app.loaded()?.stores.cache()
         && let Err(error) = cache.answers.forget_index(&index_name).await
     {

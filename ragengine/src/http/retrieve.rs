@@ -52,7 +52,7 @@ pub(super) async fn found(app: &Arc<App>, caller: &Caller, request: Retrieve) ->
     if request.query.trim().is_empty() {
         return Err(ApiError::InvalidRequest("Query string cannot be empty.".to_owned()));
     }
-    let index = loaded.index(caller, Action::Read, &request.index_name)?;
+    let index = loaded.index(caller, Action::Read, &request.index_name).await?;
     let embedding = loaded.generations.embedding_of(&index)?;
     let filter =
         Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new())).map_err(IndexError::from)?;

@@ -32,7 +32,7 @@ pub async fn search(
     if !(1..=300).contains(&max_node_count) {
         return Err(out_of_bounds(["body", "top_k"], "between 1 and 300").into());
     }
-    let index_name = index_name::chosen(&app, &caller, index_name.as_deref())?;
+    let index_name = index_name::chosen(&app, &caller, index_name.as_deref()).await?;
     let retrieve = Retrieve { index_name, query, max_node_count, metadata_filter, pipeline, explain: false };
     Ok(retrieve::found(&app, &caller, retrieve).await?)
 }

@@ -10,10 +10,10 @@ use tracing::info;
 use super::extract::{JsonBody, PathParameters, QueryString};
 use crate::access::{Action, Caller};
 use crate::app::App;
-use crate::error::PlainError;
+use crate::error::{ApiError, PlainError};
+use ragengine_engine::Index;
 use ragengine_errors::texts;
-use ragengine_index::Index;
-use ragengine_index::sources::{Moment, check_sync};
+use ragengine_index::sources::check_sync;
 
 /// Lists the sources of an index, including sources without documents that have a synchronisation record.
 #[utoipa::path(get, path = "/indexes/{index_name}/sources", tag = "sources",
@@ -27,7 +27,8 @@ pub async fn list(
     PathParameters(index_name): PathParameters<String>,
     QueryString(request): QueryString<ListSources>,
 ) -> Result<Json<Vec<SourceDescription>>, PlainError> {
-    Ok(Json(listed(app.loaded()?.index(&caller, Action::Read, &index_name)?.sources(), &request)))
+    let index = app.loaded()?.index(&caller, Action::Read, &index_name).await?;
+    Ok(Json(listed(index.sources().await.map_err(ApiError::from)?, &request)))
 }
 
 fn listed(sources: Vec<SourceDescription>, request: &ListSources) -> Vec<SourceDescription> {
@@ -56,7 +57,8 @@ pub async fn describe(
     Extension(caller): Extension<Caller>,
     PathParameters((index_name, source)): PathParameters<(String, String)>,
 ) -> Result<Json<SourceDescription>, PlainError> {
-    Ok(Json(app.loaded()?.index(&caller, Action::Read, &index_name)?.source(&source)))
+    let index = app.loaded()?.index(&caller, Action::Read, &index_name).await?;
+    Ok(Json(index.source(&source).await.map_err(ApiError::from)?))
 }
 
 /// Records the progress of a synchronisation.
@@ -82,9 +84,9 @@ pub async fn put(
 ) -> Result<Json<SourceDescription>, PlainError> {
     let generations = &app.loaded()?.generations;
     check_sync(&source, &put)?;
-    let put = |index: Arc<Index>| {
+    let put = |index: Index| {
         let (source, put) = (source.clone(), put.clone());
-        async move { index.in_turn(move |index| index.put_sync(&source, put, &Moment::now())).await }
+        async move { index.put_sync(source, put).await }
     };
     Ok(Json(generations.with(&caller, &index_name, put).await?))
 }
@@ -103,16 +105,15 @@ pub async fn delete(
     Extension(caller): Extension<Caller>,
     PathParameters((index_name, source)): PathParameters<(String, String)>,
 ) -> Result<Json<DeletedSource>, PlainError> {
-    let delete = |index: Arc<Index>| {
+    let delete = |index: Index| {
         let source = source.clone();
-        let delete = move |index: &Arc<Index>| {
-            let documents = index.delete_source(&source)?;
+        async move {
+            let documents = index.delete_source(source.clone()).await?;
             // A source without documents may never have existed, and the log has no text of callers.
             let known = texts::id(&source).filter(|_| documents > 0);
             info!(index = index.name(), source = known, documents, "source deleted");
             Ok(documents)
-        };
-        async move { index.in_turn(delete).await }
+        }
     };
     let documents = app.loaded()?.generations.with(&caller, &index_name, delete).await?;
     Ok(Json(DeletedSource { documents }))

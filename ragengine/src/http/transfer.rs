@@ -25,6 +25,10 @@ use ragengine_index::catalog::{Catalog, Existing};
 use ragengine_index::name::check_name;
 use ragengine_index::{Index, IndexError};
 
+/// What cannot be done with an external engine.
+const NO_COPIES: &str = "Copies and backups of indexes in an external vector engine are made with its own tools, together \
+                         with a backup of PostgreSQL";
+
 /// Query parameters of `POST /persist`.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -89,7 +93,7 @@ pub async fn persist(
 ) -> Result<Json<Message>, PlainError> {
     let loaded = app.loaded()?;
     may(&caller, Action::Copy, Some(&index_name))?;
-    let (catalog, turn) = (Arc::clone(&loaded.catalog), turn(&app)?);
+    let (catalog, turn) = (Arc::clone(loaded.catalog.require_local(NO_COPIES)?), turn(&app)?);
     let copy = to.path.unwrap_or_else(|| index_name.clone());
     let (index, name) = (index_name.clone(), copy.clone());
     let persisting = blocking::run(move || {
@@ -120,7 +124,8 @@ pub async fn load(
 ) -> Result<Json<Message>, PlainError> {
     let loaded = app.loaded()?;
     may(&caller, Action::Copy, Some(&index_name))?;
-    let (catalog, turn, existing) = (Arc::clone(&loaded.catalog), turn(&app)?, existing(from.overwrite));
+    let catalog = Arc::clone(loaded.catalog.require_local(NO_COPIES)?);
+    let (turn, existing) = (turn(&app)?, existing(from.overwrite));
     let generations = Arc::clone(&loaded.generations);
     check_name(&index_name).map_err(IndexError::from)?;
     let copy = from.path.unwrap_or_else(|| index_name.clone());
@@ -144,7 +149,7 @@ pub async fn load(
     (status = 429, description = "Two other copies are in progress.", body = ErrorDetail),
 ))]
 pub async fn backup(State(app): State<Arc<App>>, Extension(caller): Extension<Caller>) -> Result<Response, PlainError> {
-    let (catalog, turn) = (Arc::clone(&app.loaded()?.catalog), turn(&app)?);
+    let (catalog, turn) = (Arc::clone(app.loaded()?.catalog.require_local(NO_COPIES)?), turn(&app)?);
     // Fails if an index is unavailable: otherwise backups would silently lack it.
     let indexes = counted(&app, "backup", catalog.all_or_none())?;
     for index in &indexes {
@@ -194,7 +199,7 @@ pub async fn restore(
     let loaded = app.loaded()?;
     may(&caller, Action::Copy, over.index.as_deref())?;
     let turn = turn(&app)?;
-    let (catalog, max_block_bytes) = (Arc::clone(&loaded.catalog), app.max_block_bytes());
+    let (catalog, max_block_bytes) = (Arc::clone(loaded.catalog.require_local(NO_COPIES)?), app.max_block_bytes());
     let restoring = made(Arc::clone(&loaded.generations), move || {
         let _turn = turn;
         // Refuses a backup that does not fit before it is uploaded.
@@ -213,7 +218,7 @@ async fn made<T: Send + 'static>(
     run_detached(async move {
         let (indexes, more) = blocking::run(make).await?;
         let names = indexes.iter().map(|index| index.name().to_owned()).collect();
-        generations.take_in(indexes).await;
+        generations.take_in(indexes.into_iter().map(ragengine_engine::Index::Local).collect()).await;
         Ok((names, more))
     })
     .await

@@ -1,13 +1,12 @@
 //! The stages between the search and the selection: votes change the scores, newer chunks come first, the best ones are
 //! in the order of a model, and no chunk is there twice.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::civil::Date;
 use ragengine_client::wire::ExplainedStage;
-use ragengine_index::search::Candidates;
-use ragengine_index::{Index, IndexError};
+use ragengine_engine::{Candidates, Index};
+use ragengine_index::IndexError;
 use ragengine_pipeline::ranking::Ranked;
 use ragengine_pipeline::ranking::diversity::{duplicates, mmr, score_of_rank};
 use ragengine_pipeline::ranking::recency::newest_first;
@@ -31,7 +30,7 @@ const MAX_COMPARED: usize = 300;
 /// If the disk fails.
 pub async fn arrange(
     app: &App,
-    index: &Arc<Index>,
+    index: &Index,
     search: &Search,
     mut candidates: Candidates,
     has_context: bool,
@@ -56,6 +55,7 @@ pub async fn arrange(
         stages.extend(stage);
     }
     if search.on.diversity != Diversity::None {
+        candidates.load_vectors(0..candidates.len().min(MAX_COMPARED)).await?;
         let diversifying = Diversifying::new(search, is_reranked, &app.settings.retrieval);
         let (arranged, stage) = pool.run(move || diversifying.arrange(candidates)).await?;
         candidates = arranged;

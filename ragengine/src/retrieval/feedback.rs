@@ -1,14 +1,12 @@
 //! Votes on earlier answers raise and lower the scores of their chunks (rag-pipeline, step 6).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 use ragengine_client::wire::ExplainedStage;
 use ragengine_embedding::Windows;
+use ragengine_engine::{Candidates, Index};
 use ragengine_errors::Logged as _;
-use ragengine_index::Index;
-use ragengine_index::search::Candidates;
 use ragengine_pipeline::ranking::Ranked;
 use ragengine_pipeline::ranking::feedback::{Vote, adjusted, adjustment};
 use ragengine_stores::ChunkVote;
@@ -33,7 +31,7 @@ type Votes = BTreeMap<String, Vec<ChunkVote>>;
 /// If the disk of the index fails.
 pub(super) async fn adjust(
     app: &App,
-    index: &Arc<Index>,
+    index: &Index,
     search: &Search,
     candidates: Candidates,
 ) -> Result<(Candidates, ExplainedStage), ApiError> {

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ragengine_client::wire::ExplainedStage;
+use ragengine_engine::Candidates;
 use ragengine_errors::Logged as _;
 use ragengine_index::IndexError;
-use ragengine_index::search::{Candidates, RetrievedChunk};
+use ragengine_index::search::RetrievedChunk;
 use ragengine_pipeline::prompt::Passage;
 use ragengine_pipeline::ranking::rerank::{MAX_SENT, Rules, Trigger, order, prompt, trigger};
 use ragengine_pipeline::request::Reranking;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ragengine_client::wire::ExplainedEvidence;
-use ragengine_index::Index;
-use ragengine_index::search::{Candidates, similarity};
+use ragengine_engine::{Candidates, Index};
+use ragengine_index::search::similarity;
 use ragengine_pipeline::ranking::answerable::Evidence;
 use ragengine_pipeline::request::Threshold;
 use ragengine_pipeline::select::is_near;
@@ -57,7 +57,7 @@ pub fn explained(evidence: Evidence) -> ExplainedEvidence {
 /// [`ApiError`] when FAISS or the disk fails.
 pub async fn judge(
     app: &App,
-    index: &Arc<Index>,
+    index: &Index,
     search: &Search,
     candidates: &Candidates,
     threshold: Threshold,
@@ -79,8 +79,7 @@ pub async fn judge(
     Ok(Verdict { max_distance, evidence })
 }
 
-async fn evidence(app: &App, index: &Arc<Index>, search: &Search) -> Result<Option<Evidence>, ApiError> {
-    let (index, text) = (Arc::clone(index), Arc::clone(&search.text));
+async fn evidence(app: &App, index: &Index, search: &Search) -> Result<Option<Evidence>, ApiError> {
     let query = search.query(&app.settings.retrieval);
-    Ok(app.loaded()?.search_pool.run(move || index.evidence(&query, &text)).await?)
+    Ok(index.evidence(&app.loaded()?.search_pool, query, Arc::clone(&search.text)).await?)
 }

@@ -21,6 +21,7 @@ pub use ragengine_metrics::IndexLabel;
 use ragengine_metrics::{Builder, Built, markdown, metrics};
 use ragengine_stores::StoreMetrics;
 use ragengine_traces::TraceMetrics;
+use ragengine_weaviate::WeaviateMetrics;
 
 /// Buckets of similarities of sentences.
 const SUPPORT: &[f64] = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
@@ -76,6 +77,8 @@ pub struct Metrics {
     pub stores: Arc<StoreMetrics>,
     /// Traces.
     pub traces: TraceMetrics,
+    /// The external vector engine.
+    pub weaviate: Arc<WeaviateMetrics>,
     server: Server,
     built: Built,
 }
@@ -101,6 +104,7 @@ impl Metrics {
             index: IndexMetrics::new(&mut builder)?,
             stores: Arc::new(StoreMetrics::new(&mut builder)?),
             traces: TraceMetrics::new(&mut builder)?,
+            weaviate: Arc::new(WeaviateMetrics::new(&mut builder)?),
             built: builder.finish(),
         })
     }

@@ -111,7 +111,7 @@ fn with_filter(vectors: &[Vec<f32>], filter: &Filter) -> Vec<Query> {
 
 fn search(index: &Arc<Index>, queries: &[Query]) -> anyhow::Result<()> {
     for query in queries {
-        let found = index.search(query)?.len();
+        let found = index.search(query)?.results.len();
         ensure!(found == NEAREST, "the index found {found}");
     }
     Ok(())

@@ -7,7 +7,7 @@ use ragengine_index::name::check_name;
 use ragengine_index::record::IndexRecord;
 use ragengine_index::{Analyzer, IndexError};
 use ragengine_settings::{EmbeddingSource, TextLanguage, VectorIndexKind};
-use ragengine_stores::{Begun, CatalogueIndex, IndexCatalogue};
+use ragengine_stores::{Begun, CatalogueIndex, IndexCatalogue, NewIndex};
 use ragengine_weaviate::{Client, Index as Engine, IndexShape, VectorIndex};
 use tokio::task::AbortHandle;
 use tracing::{debug, info, warn};
@@ -76,7 +76,8 @@ impl ExternalCatalog {
             watching: Mutex::default(),
         });
         catalog.refresh().await?;
-        let tasks = [tokio::spawn(watch::refresh(Arc::clone(&catalog))), tokio::spawn(watch::sweep(Arc::clone(&catalog)))];
+        let tasks =
+            [tokio::spawn(watch::refresh(Arc::clone(&catalog))), tokio::spawn(watch::sweep(Arc::clone(&catalog)))];
         *catalog.watching.lock() = tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect();
         Ok(catalog)
     }
@@ -139,11 +140,15 @@ impl ExternalCatalog {
     ) -> Result<(Arc<ExternalIndex>, bool), IndexError> {
         check_name(name)?;
         let catalogue = &self.options.catalogue;
-        let json = |value: Result<String, serde_json::Error>| value.unwrap_or_default();
-        let (record, embedding) =
-            (json(serde_json::to_string(&record)), json(serde_json::to_string(&self.options.embedding)));
         let max_indexes = self.options.max_indexes;
-        let begun = catalogue.begin(name, Uuid::new_v4(), &record, Some(&embedding), max_indexes);
+        // Serialising texts and numbers cannot fail.
+        let new = NewIndex {
+            name: name.to_owned(),
+            store_id: Uuid::new_v4().to_string(),
+            record: serde_json::to_string(&record).unwrap_or_default(),
+            embedding: serde_json::to_string(&self.options.embedding).ok(),
+        };
+        let begun = catalogue.begin(new, max_indexes);
         match begun.await.map_err(of_catalogue)? {
             Begun::There(row) => Ok((self.opened(row).await?, false)),
             Begun::TooMany => Err(IndexError::TooMany(max_indexes)),
@@ -206,7 +211,7 @@ impl ExternalCatalog {
         let index = Arc::new(ExternalIndex {
             name: row.name.clone(),
             number: row.number,
-            store_id: row.store_id,
+            store_id: row.store_id.parse().map_err(|_| unreadable(&row))?,
             record,
             embedding,
             engine,
@@ -256,8 +261,12 @@ fn name_in_engine(row: &CatalogueIndex) -> String {
 }
 
 fn read_record(row: &CatalogueIndex) -> Result<IndexRecord, IndexError> {
-    serde_json::from_str(&row.record).map_err(|_| IndexError::Unavailable {
+    serde_json::from_str(&row.record).map_err(|_| unreadable(row))
+}
+
+fn unreadable(row: &CatalogueIndex) -> IndexError {
+    IndexError::Unavailable {
         index: row.name.clone(),
         reason: "its record in PostgreSQL cannot be read: a newer version of the server may have written it".to_owned(),
-    })
+    }
 }

@@ -76,8 +76,7 @@ impl ExternalIndex {
         let words = search.by_words.map(|(text, _)| self.analyzer.clone().words_of_query(text)).unwrap_or_default();
         let terms = if words.is_empty() { String::new() } else { searched_terms(&self.engine, &words).await? };
         let vectors: Vec<Vec<f32>> = search.vectors.iter().map(<[f32]>::to_vec).collect();
-        let dense =
-            DenseSearch { vectors: &vectors, top_k: search.nearest, filter: search.filter, has_vectors: false };
+        let dense = DenseSearch { vectors: &vectors, top_k: search.nearest, filter: search.filter, has_vectors: false };
         let top_k = search.by_words.map_or(0, |(_, most)| most);
         let by_words = WordSearch { terms: &terms, top_k, filter: search.filter, has_vectors: false };
         let nearest = async { if dense.top_k == 0 { Ok(Vec::new()) } else { self.engine.nearest(&dense).await } };
@@ -101,8 +100,7 @@ impl ExternalIndex {
         let scores = async {
             if without_words.is_empty() { Ok(HashMap::new()) } else { self.engine.scores(terms, &without_words).await }
         };
-        let (scores, vectors) =
-            tokio::try_join!(scores, self.engine.vectors(&without_distance)).map_err(of_engine)?;
+        let (scores, vectors) = tokio::try_join!(scores, self.engine.vectors(&without_distance)).map_err(of_engine)?;
         let mut both = Both::default();
         let mut hits: Vec<Hit> = Vec::with_capacity(nearest.len() + by_words.len());
         let mut rows: HashMap<Uuid, u64> = HashMap::new();

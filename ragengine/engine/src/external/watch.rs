@@ -65,9 +65,7 @@ impl ExternalCatalog {
             let source = row.source.clone();
             syncs.entry(name).or_default().extend(shared(&row).map(|sync| (source, sync)));
         }
-        self.known.write().retain(|name, index| {
-            rows.iter().any(|row| row.name == *name && row.number >= index.number)
-        });
+        self.known.write().retain(|name, index| rows.iter().any(|row| row.name == *name && row.number >= index.number));
         let look = |row| async {
             let index: Arc<ExternalIndex> = self.opened(row).await?;
             let size = index.size().await?;

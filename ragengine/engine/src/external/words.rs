@@ -86,7 +86,8 @@ impl Frequencies {
     /// The sum of the IDF of the words that a chunk with these terms has.
     pub fn covered(&self, words: &BTreeSet<QueryWord>, terms: &str) -> f32 {
         let terms: BTreeSet<&str> = terms.split(' ').collect();
-        let is_there = |word: &&QueryWord| [&word.in_prose, &word.in_code].iter().any(|term| terms.contains(term.as_str()));
+        let is_there =
+            |word: &&QueryWord| [&word.in_prose, &word.in_code].iter().any(|term| terms.contains(term.as_str()));
         words.iter().filter(is_there).map(|word| self.idf(word)).sum()
     }
 }

@@ -96,8 +96,7 @@ impl ExternalIndex {
                 Change::Everything(document) => documents.push(*document),
                 Change::Revision => {
                     let Incoming { doc_id, content_hash, source, revision, .. } = &incoming;
-                    let put =
-                        self.engine.put_revision(doc_id, content_hash, source.as_deref(), revision.as_deref());
+                    let put = self.engine.put_revision(doc_id, content_hash, source.as_deref(), revision.as_deref());
                     put.await.map_err(of_engine)?;
                 }
             }

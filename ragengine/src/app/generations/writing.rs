@@ -1,13 +1,10 @@
 //! Writes to an index that may be replaced by its next generation, or deleted, while the write runs.
 
-use std::sync::Arc;
-
-use ragengine_compute::blocking;
+use ragengine_engine::{Catalog, Index, Making};
 use ragengine_errors::Logged as _;
-use ragengine_index::catalog::Catalog;
+use ragengine_index::IndexError;
 use ragengine_index::record::IndexRecord;
 use ragengine_index::writer::{Incoming, Mode, WriteOutcome};
-use ragengine_index::{Index, IndexError};
 use tokio::runtime::Handle;
 use tracing::warn;
 
@@ -24,7 +21,7 @@ impl Generations {
     /// # Errors
     ///
     /// [`ApiError`] when the caller may not, there is no such index, or the work fails.
-    pub async fn with<T, F>(&self, caller: &Caller, name: &str, work: impl Fn(Arc<Index>) -> F) -> Result<T, ApiError>
+    pub async fn with<T, F>(&self, caller: &Caller, name: &str, work: impl Fn(Index) -> F) -> Result<T, ApiError>
     where
         F: Future<Output = Result<T, IndexError>>,
     {
@@ -32,17 +29,17 @@ impl Generations {
         Ok(self.retried(name, work).await?)
     }
 
-    async fn retried<T, F>(&self, name: &str, work: impl Fn(Arc<Index>) -> F) -> Result<T, IndexError>
+    async fn retried<T, F>(&self, name: &str, work: impl Fn(Index) -> F) -> Result<T, IndexError>
     where
         F: Future<Output = Result<T, IndexError>>,
     {
         for _ in 1..ATTEMPTS {
-            match work(self.catalog.get(name)?).await {
+            match work(self.catalog.get(name).await?).await {
                 Err(IndexError::Superseded(_)) => {}
                 done => return done,
             }
         }
-        work(self.catalog.get(name)?).await
+        work(self.catalog.get(name).await?).await
     }
 
     /// Writes documents to an index.
@@ -62,7 +59,7 @@ impl Generations {
     }
 
     async fn written(&self, name: &str, documents: &[Incoming], mode: Mode) -> Result<Vec<WriteOutcome>, IndexError> {
-        let write = |index: Arc<Index>| {
+        let write = |index: Index| {
             let documents = documents.to_vec();
             async move { index.write(documents, mode, &self.embedding_of(&index)?).await }
         };
@@ -102,31 +99,30 @@ async fn add_to(
     record: &IndexRecord,
     writes: &[Incoming],
 ) -> Result<(), IndexError> {
-    let (catalog, made, record) = (Arc::clone(&generations.catalog), name.to_owned(), record.clone());
-    let (index, is_new) = blocking::run(move || catalog.get_or_create(&made, || record)).await?;
-    let mut new = NewIndex { catalog: &generations.catalog, index: is_new.then_some(index) };
+    let catalog = &generations.catalog;
+    let (index, is_new) = catalog.get_or_create(name, record.clone(), Making::ForDocuments).await?;
+    let mut new = NewIndex { catalog, index: is_new.then_some(index) };
     let written = generations.written(name, writes, Mode::Upsert).await;
     // Taken in either case, so that the drop does not delete an index with documents.
     let new = new.index.take();
     if let (Err(_), Some(index)) = (&written, new) {
-        let catalog = Arc::clone(&generations.catalog);
-        blocking::run(move || catalog.delete_if_unused(&index)).await?;
+        catalog.delete_if_unused(&index).await?;
     }
     written.map(drop)
 }
 
 /// A new index whose documents are being written. Dropping it, when the client disconnects, deletes the index.
 struct NewIndex<'a> {
-    catalog: &'a Arc<Catalog>,
-    index: Option<Arc<Index>>,
+    catalog: &'a Catalog,
+    index: Option<Index>,
 }
 
 impl Drop for NewIndex<'_> {
     fn drop(&mut self) {
         let (Some(index), Ok(runtime)) = (self.index.take(), Handle::try_current()) else { return };
-        let catalog = Arc::clone(self.catalog);
-        runtime.spawn_blocking(move || {
-            if let Err(error) = catalog.delete_if_unused(&index) {
+        let catalog = self.catalog.clone();
+        runtime.spawn(async move {
+            if let Err(error) = catalog.delete_if_unused(&index).await {
                 warn!(
                     index = index.name(),
                     error = error.for_log(),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use ragengine_embedding::Windows;
-use ragengine_index::Index;
+use ragengine_engine::Index;
 use ragengine_pipeline::interactions::limits::TOP_K_OF_PROVIDER;
 use ragengine_pipeline::interactions::priority::{Priority, prioritised, up_share};
 use ragengine_stores::Similar;
@@ -33,7 +33,7 @@ pub(super) async fn find(app: &App, asked: &Arc<Asked>, vectors: &Windows) -> Re
     let Some(store) = loaded.stores.interactions() else { return Ok(Vec::new()) };
     let provider = asked.request.stages.provider.as_deref();
     let most = if provider.is_some() { TOP_K_OF_PROVIDER } else { settings.top_k as usize };
-    let (index, vector) = (Arc::clone(&asked.index), vectors.mean());
+    let (index, vector) = (&asked.index, vectors.mean());
     let fingerprint = &index.record().embedding_fingerprint;
     let limit = most * FOUND_FOR_EACH;
     let similar =
@@ -42,23 +42,39 @@ pub(super) async fn find(app: &App, asked: &Arc<Asked>, vectors: &Windows) -> Re
     if similar.is_empty() {
         return Ok(Vec::new());
     }
-    let present = move || Ok::<_, ApiError>(present(&index, similar, most));
-    let present = loaded.search_pool.run(present).await?;
+    let present = present(index, similar, most).await;
     let shares = shares(&loaded.stores, &asked.owner, &present).await;
     Ok(in_order(present, &shares))
 }
 
 /// The first interactions whose chunks are all still there. One whose chunks cannot be read counts as gone.
-fn present(index: &Index, similar: Vec<Similar>, most: usize) -> Vec<Similar> {
-    let is_there = |reference: &String| {
-        ChunkReference::parse(reference).is_some_and(|chunk| {
-            index.has_chunk(chunk.doc_id, chunk.ordinal, chunk.node_id).unwrap_or_else(|error| {
+async fn present(index: &Index, similar: Vec<Similar>, most: usize) -> Vec<Similar> {
+    let mut present = Vec::new();
+    for similar in similar {
+        if present.len() == most {
+            break;
+        }
+        if are_there(index, &similar.node_ids).await {
+            present.push(similar);
+        }
+    }
+    present
+}
+
+async fn are_there(index: &Index, references: &[String]) -> bool {
+    for reference in references {
+        let Some(chunk) = ChunkReference::parse(reference) else { return false };
+        let (doc_id, node_id) = (chunk.doc_id.to_owned(), chunk.node_id.to_owned());
+        match index.has_chunk(doc_id, chunk.ordinal, node_id).await {
+            Ok(true) => {}
+            Ok(false) => return false,
+            Err(error) => {
                 warn!(kind = error.kind(), "an interaction is not used: its chunks cannot be read");
-                false
-            })
-        })
-    };
-    similar.into_iter().filter(|similar| similar.node_ids.iter().all(is_there)).take(most).collect()
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// The share of up votes of each provider, over the asker's interactions. Those of unknown ones are left out.

@@ -77,7 +77,11 @@ impl Index {
     ///
     /// If Weaviate fails.
     pub async fn texts(&self, records: &[DocumentRecord]) -> Result<Vec<Option<String>>, WeaviateError> {
-        stream::iter(records).map(|record| self.text(record)).buffered(CONCURRENT_REQUESTS).try_collect().await
+        stream::iter(records.to_vec())
+            .map(|record| async move { self.text(&record).await })
+            .buffered(CONCURRENT_REQUESTS)
+            .try_collect()
+            .await
     }
 
     /// The vectors of chunks, by the ids of their objects. Those that are gone are missing.
@@ -124,14 +128,12 @@ impl Index {
     ///
     /// If Weaviate fails.
     pub async fn frequencies(&self, terms: &BTreeSet<String>) -> Result<HashMap<String, u64>, WeaviateError> {
-        let count = |term: &String| {
-            let (term, predicate) = (term.clone(), Predicate::is(Property::TERMS, term.as_str()));
-            async move {
-                let sums = self.client.sums(&self.classes.chunks, &predicate, &[]).await?;
-                Ok::<_, WeaviateError>((term, sums.count))
-            }
+        let count = |term: String| async move {
+            let predicate = Predicate::is(Property::TERMS, term.as_str());
+            let sums = self.client.sums(&self.classes.chunks, &predicate, &[]).await?;
+            Ok::<_, WeaviateError>((term, sums.count))
         };
-        stream::iter(terms).map(count).buffered(CONCURRENT_REQUESTS).try_collect().await
+        stream::iter(terms.clone()).map(count).buffered(CONCURRENT_REQUESTS).try_collect().await
     }
 
     /// The vectors of chunks that are stored, by the hash of their embedded text. Not all hashes have one.
