@@ -5,6 +5,8 @@
 //! [`Embedded`], a file, and for sessions and the cache its memory. All backends of a store behave alike; the tests run
 //! against all. In PostgreSQL and Redis, `stateNamespace` keeps servers apart.
 //!
+//! [`IndexCatalogue`] is what servers with one external vector engine know of its indexes. It is in [`Postgres`] only.
+//!
 //! [`SessionTokens`] reads what other programs keep in Redis.
 //!
 //! Every operation has a time limit of [`OPERATION_TIMEOUT`] or less and is counted in [`StoreMetrics`]. Expired rows
@@ -17,6 +19,7 @@ mod error;
 mod expiry;
 mod fault;
 mod feedback;
+mod index_catalogue;
 mod interactions;
 mod metrics;
 mod operation;
@@ -34,6 +37,7 @@ pub use cache::{
 pub use embedded::Embedded;
 pub use error::StoreError;
 pub use feedback::{Answer, ChunkVote, FeedbackStore, ListedVote, NewVote, Rating, VotePage, VoteQuery};
+pub use index_catalogue::{Begun, CatalogueIndex, IndexCatalogue, NewIndex, SourceSyncRow};
 pub use interactions::{Interaction, InteractionStore, Similar};
 pub use metrics::StoreMetrics;
 pub use operation::OPERATION_TIMEOUT;

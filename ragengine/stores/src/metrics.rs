@@ -7,9 +7,10 @@ use crate::StoreError;
 metrics! {
     /// The Prometheus metrics of stores.
     pub struct StoreMetrics: "" {
-        /// Operations of stores. `store` is `cache`, `feedback`, `interactions`, `sessions` or `session_tokens`. `outcome`
-        /// is `done`, `not_found`, `unavailable` (the database is out of reach, or a newer version wrote it), `timeout`
-        /// (also when the caller did not wait any longer), `failed`, or `dropped` (too much waits for the store).
+        /// Operations of stores. `store` is `cache`, `catalogue`, `feedback`, `interactions`, `sessions` or
+        /// `session_tokens`. `outcome` is `done`, `not_found`, `unavailable` (the database is out of reach, or a newer
+        /// version wrote it), `timeout` (also when the caller did not wait any longer), `failed`, or `dropped` (too much
+        /// waits for the store).
         store_operations_total: Counters["store", "outcome"],
         /// Look-ups in the response cache. `outcome` is `hit`, `miss`, or `failed` (its stores are out of reach or
         /// late; the answer is then made as after a miss). The hit ratio is the share of `hit`.

@@ -31,6 +31,7 @@ fn migrator() -> Migrator {
         simple(1, "feedback and interactions", include_str!("../../migrations/0001_feedback_and_interactions.sql")),
         simple(2, "sessions", include_str!("../../migrations/0002_sessions.sql")),
         simple(3, "response cache", include_str!("../../migrations/0003_response_cache.sql")),
+        simple(4, "index catalogue", include_str!("../../migrations/0004_index_catalogue.sql")),
     ]);
     migrator.dangerous_set_table_name(TABLE);
     migrator

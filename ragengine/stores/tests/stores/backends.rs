@@ -48,20 +48,25 @@ impl Stores {
 
     /// The number of counted operations.
     pub fn counted(&self, store: &str, outcome: &str) -> u64 {
-        let families = self.registry.gather();
-        let family = families.iter().find(|family| family.name() == "ragengine_store_operations_total").unwrap();
-        let mut series = family.get_metric().iter();
-        let series = series.find(|series| {
-            let label = |name: &str| series.get_label().iter().find(|label| label.name() == name).unwrap().value();
-            (label("store"), label("outcome")) == (store, outcome)
-        });
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counters are small numbers")]
-        let count = series.unwrap().get_counter().get_value() as u64;
-        count
+        counted(&self.registry, store, outcome)
     }
 }
 
-fn metrics() -> (StoreMetrics, prometheus::Registry) {
+/// The number of counted operations.
+pub fn counted(registry: &prometheus::Registry, store: &str, outcome: &str) -> u64 {
+    let families = registry.gather();
+    let family = families.iter().find(|family| family.name() == "ragengine_store_operations_total").unwrap();
+    let mut series = family.get_metric().iter();
+    let series = series.find(|series| {
+        let label = |name: &str| series.get_label().iter().find(|label| label.name() == name).unwrap().value();
+        (label("store"), label("outcome")) == (store, outcome)
+    });
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counters are small numbers")]
+    let count = series.unwrap().get_counter().get_value() as u64;
+    count
+}
+
+pub fn metrics() -> (StoreMetrics, prometheus::Registry) {
     let mut builder = Builder::new(Duration::from_secs(1)).unwrap();
     let metrics = StoreMetrics::new(&mut builder).unwrap();
     (metrics, builder.finish().registry)
