@@ -34,15 +34,15 @@ async fn a_caller_without_the_token_changes_nothing_through_any_driver() {
     let stranger = authenticate(&server.app, &HeaderMap::new()).await;
     let loaded = server.app.loaded().unwrap();
     let generations = &loaded.generations;
-    assert!(loaded.index(&stranger, Action::Read, "docs").is_ok());
+    assert!(loaded.index(&stranger, Action::Read, "docs").await.is_ok());
     for action in [Action::Write, Action::Copy] {
-        assert!(is_refused(loaded.index(&stranger, action, "docs")));
+        assert!(is_refused(loaded.index(&stranger, action, "docs").await));
         assert!(
-            is_refused(loaded.index(&stranger, action, "nowhere")),
+            is_refused(loaded.index(&stranger, action, "nowhere").await),
             "the error must not reveal whether the index exists"
         );
     }
-    let index = loaded.index(&Caller::writer(), Action::Write, "docs").unwrap();
+    let index = loaded.index(&Caller::writer(), Action::Write, "docs").await.unwrap();
     let wanted = RequestedSettings::new(&serde_json::from_value(json!({})).unwrap(), None);
     // Its error differs from the expected one, so the test fails if a driver calls it.
     let never = |_| std::future::ready(Err::<(), _>(IndexError::ShuttingDown));

@@ -50,7 +50,7 @@ async fn chat(server: &Server, question: &str, pipeline: Value) -> Value {
 /// Waits until a caller has as many interactions with a similar question.
 async fn kept(server: &Server, owner: &str, count: usize) {
     let loaded = server.app.loaded().unwrap();
-    let index = loaded.catalog.get("docs").unwrap();
+    let index = loaded.catalog.get("docs").await.unwrap();
     let vector = loaded.embedding.embed_query(QUESTION).await.unwrap();
     for _ in 0..200 {
         let store = loaded.stores.interactions().unwrap();

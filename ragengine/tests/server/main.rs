@@ -67,4 +67,5 @@ mod test_rabbitmq;
 mod tokens;
 mod traces;
 mod transports;
+mod weaviate;
 mod write_token;

@@ -226,7 +226,7 @@ async fn a_failed_search_is_measured() {
     let server = Server::start("").await;
     server.add("docs", &FACTS).await;
     server.found("docs", "cats", 1).await;
-    let index = server.app.loaded().unwrap().index(&Caller::writer(), Action::Read, "docs").unwrap();
+    let index = server.app.loaded().unwrap().index(&Caller::writer(), Action::Read, "docs").await.unwrap();
     // FAISS refuses a vector of the wrong width.
     let search = Search {
         vectors: vec![1.0, 0.0].into(),

@@ -30,7 +30,7 @@ fn client(url: &str) -> Client {
 }
 
 fn index(app: &App) -> Arc<Index> {
-    app.loaded().unwrap().catalog.get("i").unwrap()
+    app.loaded().unwrap().catalog.local().unwrap().get("i").unwrap()
 }
 
 /// A document of a source.

@@ -140,6 +140,8 @@ impl ExternalCatalog {
     ) -> Result<(Arc<ExternalIndex>, bool), IndexError> {
         check_name(name)?;
         let catalogue = &self.options.catalogue;
+        // Checked first, so that nothing is begun that cannot be completed.
+        self.shape(&record)?;
         let max_indexes = self.options.max_indexes;
         // Serialising texts and numbers cannot fail.
         let new = NewIndex {
@@ -254,10 +256,14 @@ impl ExternalCatalog {
     }
 }
 
+/// The digits of a store's id in a name: with the longest name of an index, as many as Weaviate has room for.
+const STORE_DIGITS: usize = 16;
+
 /// The name in Weaviate. An index that is made again has another one, so that a late write of the old one cannot reach
-/// it.
+/// it. The number in the catalogue would come again after a restore of the database.
 fn name_in_engine(row: &CatalogueIndex) -> String {
-    format!("{}~{}", row.name, row.number)
+    let digits: String = row.store_id.chars().filter(char::is_ascii_hexdigit).take(STORE_DIGITS).collect();
+    format!("{}~{digits}", row.name)
 }
 
 fn read_record(row: &CatalogueIndex) -> Result<IndexRecord, IndexError> {

@@ -17,7 +17,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// They are started so many times.
 const ATTEMPTS: usize = 3;
 
-const API_KEY: &str = "k-7f3a";
+/// The key that the nodes want.
+pub const API_KEY: &str = "k-7f3a";
 
 /// Running nodes. They end when this is dropped.
 pub struct Nodes {
@@ -98,15 +99,20 @@ impl Nodes {
         true
     }
 
+    /// The address of a node.
+    pub fn url(&self, number: usize) -> String {
+        format!("http://127.0.0.1:{}", self.nodes[number].ports.http)
+    }
+
     /// A client of a node.
     pub fn client(&self, number: usize) -> Client {
-        let url = format!("http://127.0.0.1:{}", self.nodes[number].ports.http);
+        let url = self.url(number);
         Client::new(ClientOptions { api_key: Some(ApiKey::new(API_KEY)), ..ClientOptions::new(url) }).unwrap()
     }
 
     /// A client of a node that gives up soon and does not try again.
     pub fn impatient_client(&self, number: usize) -> Client {
-        let url = format!("http://127.0.0.1:{}", self.nodes[number].ports.http);
+        let url = self.url(number);
         let (api_key, timeout) = (Some(ApiKey::new(API_KEY)), Duration::from_secs(5));
         Client::new(ClientOptions { api_key, timeout, attempts: 1, ..ClientOptions::new(url) }).unwrap()
     }
