@@ -242,8 +242,7 @@ impl Index {
         }
     }
 
-    /// All sources with documents or a synchronisation record, ordered by name. An external index lists those with a
-    /// record: a source of single documents without one is found by its name only.
+    /// All sources with documents or a synchronisation record, ordered by name.
     ///
     /// # Errors
     ///

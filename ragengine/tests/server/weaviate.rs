@@ -135,7 +135,12 @@ async fn a_source_has_one_synchronisation_over_all_servers() {
     other.put("/indexes/docs/sources/wiki", &running("b")).await.ok();
     let source = one.get("/indexes/docs/sources/wiki").await.ok();
     assert_eq!((&source["documents"], &source["sync"]["sync_id"]), (&json!(1), &json!("b")));
-    assert_eq!(one.get("/indexes/docs/sources").await.ok()[0]["name"], "wiki");
+    let unsynchronised = json!([{"text": "Another page.", "source": "by hand"}]);
+    one.post("/index", &json!({"index_name": "docs", "documents": unsynchronised})).await.ok();
+    let sources = other.get("/indexes/docs/sources").await.ok();
+    let names: Vec<_> = sources.as_array().unwrap().iter().map(|of| (&of["name"], &of["documents"])).collect();
+    assert_eq!(names, [(&json!("by hand"), &json!(1)), (&json!("wiki"), &json!(1))]);
+    one.delete("/indexes/docs/sources/by%20hand").await.ok();
     let listed = other.get("/indexes/docs/sources/wiki/documents").await.ok();
     assert_eq!(listed["documents"][0]["revision"], "r1");
     // A new revision of the same content is kept without embedding it again.

@@ -84,8 +84,7 @@ impl ExternalIndex {
     }
 
     pub(super) async fn size_of(&self, selection: Selection<'_>) -> Result<IndexSize, IndexError> {
-        let size = self.engine.size(selection).await.map_err(of_engine)?;
-        Ok(IndexSize { documents: size.documents, chunks: size.chunks, text_bytes: size.text_bytes })
+        self.engine.size(selection).await.map(size_of).map_err(of_engine)
     }
 
     /// The id of the store, and the number of the latest change.
@@ -130,6 +129,10 @@ impl ExternalIndex {
     pub(super) fn gone(&self) -> IndexError {
         IndexError::NoSuchIndex(self.name.clone())
     }
+}
+
+pub(super) fn size_of(size: ragengine_weaviate::IndexSize) -> IndexSize {
+    IndexSize { documents: size.documents, chunks: size.chunks, text_bytes: size.text_bytes }
 }
 
 /// What `auto` is: Weaviate's graph takes every number of chunks.

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use ragengine_client::wire::{PutSourceSync, SourceDescription};
 use ragengine_index::sources::{Held, Moment, SharedSync, Syncs, log_sync};
 use ragengine_index::{IndexError, IndexSize};
@@ -6,6 +8,7 @@ use ragengine_weaviate::Selection;
 
 use super::ExternalIndex;
 use super::fault::{of_catalogue, of_engine};
+use super::index::size_of;
 
 /// The state of a source in a row. None if a newer version wrote it.
 pub(super) fn shared(row: &SourceSyncRow) -> Option<SharedSync> {
@@ -23,19 +26,27 @@ fn row(source: &str, shared: SharedSync) -> SourceSyncRow {
     }
 }
 
+fn description(name: String, size: IndexSize, sync: Option<SharedSync>) -> SourceDescription {
+    let IndexSize { documents, chunks, text_bytes } = size;
+    SourceDescription { name, documents, chunks, bytes: text_bytes, sync: sync.map(|sync| sync.latest) }
+}
+
 impl ExternalIndex {
-    /// The sources with a synchronisation record, ordered by name.
+    /// All sources with documents or a synchronisation record, ordered by name.
     ///
     /// # Errors
     ///
     /// If Weaviate or the database fails.
     pub async fn sources(&self) -> Result<Vec<SourceDescription>, IndexError> {
-        let rows = self.catalogue.syncs(self.number).await.map_err(of_catalogue)?;
-        let mut sources = Vec::with_capacity(rows.len());
-        for row in rows {
-            sources.push(self.described(&row.source, shared(&row)).await?);
+        let syncs = async { self.catalogue.syncs(self.number).await.map_err(of_catalogue) };
+        let sizes = async { self.engine.sources().await.map_err(of_engine) };
+        let (syncs, sizes) = tokio::try_join!(syncs, sizes)?;
+        let mut sources: BTreeMap<String, (IndexSize, Option<SharedSync>)> =
+            sizes.into_iter().map(|(name, size)| (name, (size_of(size), None))).collect();
+        for row in syncs {
+            sources.entry(row.source.clone()).or_default().1 = shared(&row);
         }
-        Ok(sources)
+        Ok(sources.into_iter().map(|(name, (size, sync))| description(name, size, sync)).collect())
     }
 
     /// Describes a source. An unknown source is empty.
@@ -50,9 +61,8 @@ impl ExternalIndex {
     }
 
     async fn described(&self, name: &str, sync: Option<SharedSync>) -> Result<SourceDescription, IndexError> {
-        let IndexSize { documents, chunks, text_bytes } = self.size_of(Selection::Source(name)).await?;
-        let sync = sync.map(|sync| sync.latest);
-        Ok(SourceDescription { name: name.to_owned(), documents, chunks, bytes: text_bytes, sync })
+        let size = self.size_of(Selection::Source(name)).await?;
+        Ok(description(name.to_owned(), size, sync))
     }
 
     /// Records the state of a source's synchronisation. All servers know it when this returns.

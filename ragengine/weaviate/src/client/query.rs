@@ -141,20 +141,35 @@ impl Client {
         if *predicate == Predicate::Nothing {
             return Ok(Sums { count: 0, sums: vec![0; properties.len()] });
         }
-        let of_properties: String = properties.iter().map(|property| format!(" {}{{sum}}", property.name())).collect();
         let argument = predicate.graphql_argument();
         let arguments = if argument.is_empty() { argument } else { format!("({argument})") };
-        let mut data = self
-            .query(format!("{{Aggregate{{{}{arguments}{{meta{{count}}{of_properties}}}}}}}", class.as_str()))
-            .await?;
+        let fields = fields_of_sums(properties);
+        let mut data = self.query(format!("{{Aggregate{{{}{arguments}{{{fields}}}}}}}", class.as_str())).await?;
         let group = data.aggregate.remove(class.as_str()).and_then(|groups| groups.into_iter().next());
-        let group = group.unwrap_or_default();
-        let number = |property: &str, what: &str| {
-            let value = group.get(property).and_then(|of_property| of_property.get(what));
-            value.and_then(|value| value.as_u64().or_else(|| whole(value.as_f64()?))).unwrap_or(0)
+        Ok(sums_of(&group.unwrap_or_default(), properties))
+    }
+
+    /// The sums of the objects with each value of a text, for at most `most` values.
+    ///
+    /// # Errors
+    ///
+    /// [`WeaviateError::Query`], or if Weaviate fails.
+    pub async fn sums_by(
+        &self,
+        class: &ClassName,
+        text: Property,
+        most: usize,
+        properties: &[Property],
+    ) -> Result<Vec<(String, Sums)>, WeaviateError> {
+        let (arguments, fields) =
+            (format!("groupBy:[{}],limit:{most}", literal(text.name())), fields_of_sums(properties));
+        let query = format!("{{Aggregate{{{}({arguments}){{groupedBy{{value}} {fields}}}}}}}", class.as_str());
+        let groups = self.query(query).await?.aggregate.remove(class.as_str()).unwrap_or_default();
+        let of_group = |group: &Map<String, Value>| {
+            let value = group.get("groupedBy")?.get("value")?.as_str()?.to_owned();
+            Some((value, sums_of(group, properties)))
         };
-        let sums = properties.iter().map(|property| number(property.name(), "sum")).collect();
-        Ok(Sums { count: number("meta", "count"), sums })
+        Ok(groups.iter().filter_map(of_group).collect())
     }
 
     async fn query(&self, query: String) -> Result<Data, WeaviateError> {
@@ -171,6 +186,20 @@ impl Client {
             None => Ok(reply.data.unwrap_or_default()),
         }
     }
+}
+
+fn fields_of_sums(properties: &[Property]) -> String {
+    let of_properties: String = properties.iter().map(|property| format!(" {}{{sum}}", property.name())).collect();
+    format!("meta{{count}}{of_properties}")
+}
+
+fn sums_of(group: &Map<String, Value>, properties: &[Property]) -> Sums {
+    let number = |property: &str, what: &str| {
+        let value = group.get(property).and_then(|of_property| of_property.get(what));
+        value.and_then(|value| value.as_u64().or_else(|| whole(value.as_f64()?))).unwrap_or(0)
+    };
+    let sums = properties.iter().map(|property| number(property.name(), "sum")).collect();
+    Sums { count: number("meta", "count"), sums }
 }
 
 /// A sum as an integer. Floats up to 2^53 are exact, which is more than the bytes of an index.

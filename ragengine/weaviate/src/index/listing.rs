@@ -3,11 +3,13 @@
 //! The order is that of the first writes. A page begins after the place of the page before, not at a number of
 //! documents, so that documents that come or go meanwhile neither hide nor repeat others.
 
+use std::collections::BTreeMap;
+
 use ragengine_pipeline::filter::Filter;
 
 use super::Index;
 use crate::WeaviateError;
-use crate::client::{Found, Order, Search};
+use crate::client::{Found, Order, Search, Sums};
 use crate::document::{self, DocumentRecord, RECORD_PROPERTIES};
 use crate::filter;
 use crate::predicate::Predicate;
@@ -52,6 +54,16 @@ pub struct IndexSize {
     pub chunks: u64,
     /// The size of the texts, in bytes.
     pub text_bytes: u64,
+}
+
+/// The properties whose sums are a size.
+const SIZES: [Property; 2] = [Property::CHUNK_COUNT, Property::TEXT_BYTES];
+
+impl IndexSize {
+    fn of(sums: &Sums) -> Self {
+        let sum = |position: usize| sums.sums.get(position).copied().unwrap_or_default();
+        Self { documents: sums.count, chunks: sum(0), text_bytes: sum(1) }
+    }
 }
 
 impl Index {
@@ -109,9 +121,17 @@ impl Index {
     ///
     /// If the filter cannot be evaluated, or Weaviate fails.
     pub async fn size(&self, selection: Selection<'_>) -> Result<IndexSize, WeaviateError> {
-        let properties = [Property::CHUNK_COUNT, Property::TEXT_BYTES];
-        let sums = self.client.sums(&self.classes.documents, &selection.predicate()?, &properties).await?;
-        let sum = |position: usize| sums.sums.get(position).copied().unwrap_or_default();
-        Ok(IndexSize { documents: sums.count, chunks: sum(0), text_bytes: sum(1) })
+        let sums = self.client.sums(&self.classes.documents, &selection.predicate()?, &SIZES).await?;
+        Ok(IndexSize::of(&sums))
+    }
+
+    /// The sources with documents, with their sizes, by name. At most 10,000.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn sources(&self) -> Result<BTreeMap<String, IndexSize>, WeaviateError> {
+        let sums = self.client.sums_by(&self.classes.documents, Property::SOURCE, MAX_RESULTS, &SIZES).await?;
+        Ok(sums.into_iter().map(|(source, sums)| (source, IndexSize::of(&sums))).collect())
     }
 }
