@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("!has(self.count) || self.count == 1 || (has(self.instanceType) && self.count > 1)").message(
-        "compute.count must be 1 without compute.instanceType, because an engine is one pod: \
-         remove it, and write replicas: 0 to stop the engine"
+        "compute.count must be 1 without compute.instanceType, because it is the number of nodes that are made: \
+         remove it, and write the number of pods into replicas, or replicas: 0 to stop the engine"
     )
 )]
 pub struct Compute {
