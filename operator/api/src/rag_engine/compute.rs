@@ -24,7 +24,7 @@ pub struct Compute {
     /// Labels that a node must have. Nodes that are made for `instanceType` get them. Default: any node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<LabelSelector>,
-    /// Number of nodes that are made for `instanceType`. The pod runs on one of them; other pods may use the others. Use
+    /// Number of nodes that are made for `instanceType`. The engine's pods run on these; other pods may use them too. Use
     /// `replicas` for the number of pods. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1000))]

@@ -11,8 +11,8 @@ pub(crate) const IS_EXTERNAL: &str = "(has(self.storage) && has(self.storage.vec
 /// The list of indexes is in PostgreSQL.
 pub(crate) fn needs_postgres() -> Rule {
     let message = format!(
-        "storage.vectorDB.engine: weaviate needs postgres.url, because the list of indexes is in that database: write its \
-         address there, such as {}, or engine: faiss",
+        "storage.vectorDB.engine: weaviate needs postgres.url, because the list of indexes is in that database: write \
+         its address there, such as {}, or engine: faiss",
         POSTGRES.1
     );
     Rule::new(format!("!{IS_EXTERNAL} || (has(self.postgres) && has(self.postgres.url))")).message(message.as_str())

@@ -16,8 +16,8 @@ fn several_need(condition: &str, message: &str) -> Rule {
 pub(crate) fn external() -> Rule {
     several_need(
         IS_EXTERNAL,
-        "needs storage.vectorDB.engine: weaviate, because other indexes are on a volume of one pod: write it with the url \
-         of Weaviate, or replicas: 1 and several RAGEngines to share the load",
+        "needs storage.vectorDB.engine: weaviate, because other indexes are on a volume of one pod: write it with the \
+         url of Weaviate, or replicas: 1 and several RAGEngines to share the load",
     )
 }
 
@@ -25,8 +25,8 @@ pub(crate) fn external() -> Rule {
 pub(crate) fn sessions() -> Rule {
     several_need(
         "(has(self.sessions) && has(self.sessions.store) && self.sessions.store != 'memory')",
-        "needs sessions.store, because the next question of a conversation can reach another pod: write store: redis or \
-         store: postgres, or replicas: 1",
+        "needs sessions.store, because the next question of a conversation can reach another pod: write store: redis \
+         or store: postgres, or replicas: 1",
     )
 }
 

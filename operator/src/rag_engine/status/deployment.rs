@@ -44,7 +44,8 @@ pub(super) fn waiting((least, most): (u32, u32), observed: &Observed) -> Option<
     }
     let (all, updated, available) =
         (number(status.replicas), number(status.updated_replicas), number(status.available_replicas));
-    if most > 1 && (all > most || updated < all || available < least) {
+    let is_served = available > 0 && most > 0 && (most > 1 || is_rolling(deployment));
+    if is_served && (all > most || updated < all || available < least) {
         let message = format!(
             "pods of the current version: {updated} of {all}. Pods that serve requests: {available} of at least {least}"
         );
@@ -64,6 +65,12 @@ pub(super) fn waiting((least, most): (u32, u32), observed: &Observed) -> Option<
     // Only the server knows whether its language model is reachable.
     let is_unknown = most > 0 && observed.current_report().is_none();
     is_unknown.then(|| Finding::new(Reason::Starting, "the pod is ready: waiting for the server's first status report"))
+}
+
+/// Whether a new pod serves before the previous one stops.
+fn is_rolling(deployment: &Deployment) -> bool {
+    let strategy = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref()?.type_.as_deref());
+    strategy == Some("RollingUpdate")
 }
 
 /// Why the pod is not ready yet, as far as the server reports it.

@@ -328,6 +328,15 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("several pods are replaced one after the other", with_pods("replicas: 3", json!({
             "observedGeneration": 3, "replicas": 4, "updatedReplicas": 2, "availableReplicas": 3,
         }), &[true, true, true])),
+        ("a pod serves until the next one does", {
+            let mut case = with_pods("replicas: 1", json!({
+                "observedGeneration": 3, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1,
+            }), &[true]);
+            let mut rolling = Deployment::clone(case.observed.deployment.as_deref().unwrap());
+            rolling.spec.as_mut().unwrap().strategy = serde_json::from_value(json!({"type": "RollingUpdate"})).unwrap();
+            case.observed.deployment = Some(Arc::new(rolling));
+            case
+        }),
         ("the oldest of several pods crashes", {
             let mut case = with_pods("replicas: 2", json!({
                 "observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 1,
