@@ -328,6 +328,11 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("several pods are replaced one after the other", with_pods("replicas: 3", json!({
             "observedGeneration": 3, "replicas": 4, "updatedReplicas": 2, "availableReplicas": 3,
         }), &[true, true, true])),
+        ("Weaviate cannot be reached", {
+            let mut case = with_problem(ProblemKind::IndexesFailed, "weaviate: connection refused");
+            case.engine = engine(&format!("{{{SHARED}}}"));
+            case
+        }),
         ("a pod serves until the next one does", {
             let mut case = with_pods("replicas: 1", json!({
                 "observedGeneration": 3, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1,
