@@ -117,6 +117,16 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether an object is not to be sent now, because it just was, or because it is still as it was sent.
+    pub fn is_sent<K>(&self, desired: &K, live: Option<&K>) -> bool
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        let key = self.key::<K>(desired.meta().name.as_deref().unwrap_or_default());
+        let version = live.and_then(|live| live.meta().resource_version.as_deref());
+        self.memory.decide(&key, &hash(desired), version) != Decision::Compare
+    }
+
     /// Applies an object, or removes it if it is not desired.
     pub async fn apply_or_remove<K>(&self, desired: Option<K>, live: Option<Arc<K>>) -> ApplyOutcome<K>
     where

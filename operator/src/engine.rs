@@ -50,9 +50,9 @@ pub struct Target {
 }
 
 impl Target {
-    /// The address of the server in the current pod, once its container has started.
+    /// The address of a server that can be asked, once its container has started.
     pub fn of(pods: &[Arc<Pod>]) -> Option<Self> {
-        let pod = pod::current(pods).filter(|pod| pod::has_begun(pod))?;
+        let pod = pod::asked(pods).filter(|pod| pod::has_begun(pod))?;
         let address = pod.status.as_ref()?.pod_ip.as_ref()?.parse().ok()?;
         let scheme = Scheme::of_pod(&pod.metadata);
         Some(Self { pod_uid: pod.metadata.uid.clone()?, address, status_port: admin_port_of(pod), scheme })

@@ -53,6 +53,16 @@ const WATCHED: &[Rule] = &[
         resources: &["networkpolicies", "ingresses"],
         verbs: &["get", "list", "watch", "create", "patch", "delete"],
     },
+    Rule {
+        group: "autoscaling",
+        resources: &["horizontalpodautoscalers"],
+        verbs: &["get", "list", "watch", "create", "patch", "delete"],
+    },
+    Rule {
+        group: "policy",
+        resources: &["poddisruptionbudgets"],
+        verbs: &["get", "list", "watch", "create", "patch", "delete"],
+    },
     // Only used in clusters with the Gateway API.
     Rule {
         group: gateway::GROUP,

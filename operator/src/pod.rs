@@ -44,11 +44,35 @@ impl PodOf<'_> {
     }
 }
 
-/// The current pod: the youngest that is not being deleted. A pod that has not ended is preferred to one that has, such
-/// as an evicted one.
+/// The pods that count, the youngest first: those that are neither being deleted nor have ended. If all have ended, such
+/// as an evicted one, the youngest of these.
+pub fn living(pods: &[Arc<Pod>]) -> Vec<&Pod> {
+    let kept = pods.iter().map(Arc::as_ref).filter(|pod| pod.metadata.deletion_timestamp.is_none());
+    let (mut ended, mut living): (Vec<_>, Vec<_>) = kept.partition(|pod| has_ended(pod));
+    let age = |pod: &&Pod| (pod.metadata.creation_timestamp.clone(), pod.metadata.name.clone());
+    living.sort_by_cached_key(|pod| std::cmp::Reverse(age(pod)));
+    if living.is_empty() {
+        living.extend(ended.drain(..).max_by_key(age));
+    }
+    living
+}
+
+/// The current pod: the youngest that counts.
 pub fn current(pods: &[Arc<Pod>]) -> Option<&Pod> {
-    let living = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
-    living.max_by_key(|pod| (!has_ended(pod), &pod.metadata.creation_timestamp, &pod.metadata.name)).map(Arc::as_ref)
+    living(pods).first().copied()
+}
+
+/// The pod whose server is asked for its status: the oldest that is ready, so that a new one changes nothing, else the
+/// youngest.
+pub fn asked(pods: &[Arc<Pod>]) -> Option<&Pod> {
+    let living = living(pods);
+    living.iter().rev().find(|pod| is_ready(pod)).or(living.first()).copied()
+}
+
+/// Whether the pod gets requests.
+fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 /// The youngest pod of a Job.

@@ -127,6 +127,8 @@ pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>, gateways: G
         network_policies: starter.ours(strip::managed_fields),
         ingresses: starter.ours(strip::managed_fields),
         http_routes: (gateways == Gateways::Present).then(|| starter.ours(strip::managed_fields)),
+        autoscalers: starter.ours(strip::managed_fields),
+        disruption_budgets: starter.ours(strip::managed_fields),
         cron_jobs: starter.ours(strip::managed_fields),
         jobs: starter.ours(strip::job),
         pods: starter.ours(strip::pod),

@@ -24,11 +24,11 @@ pub use index::{
 pub use paused::{PAUSED_ANNOTATION, is_paused};
 pub use quantity::ResourceList;
 pub use rag_engine::{
-    AccessRules, Audit, Auth, AuthMode, Backup, BackupBucket, BackupStatus, BackupVolume, Bootstrap, Cache, ChatStages,
-    Citations, Compute, Condensing, ConfigMapReference, ContextFormat, Cors, DEFAULT_MOUNT_PATH, DefaultAccess,
-    DeletionPolicy, Destination, DestinationPort, Diversity, Egress, Embedding, Endpoints, Events, Feedback,
-    FilterRule, Guardrails, HistoryFormat, HttpRoute, Image, ImagePullPolicy, InferenceService, Ingress, Interactions,
-    IpBlock, JwtIssuer, LabelSelector, Limits, LocalEmbedding, LocalReranker, NetworkPeer, NetworkPolicy,
+    AccessRules, Audit, Auth, AuthMode, Autoscaling, Backup, BackupBucket, BackupStatus, BackupVolume, Bootstrap,
+    Cache, ChatStages, Citations, Compute, Condensing, ConfigMapReference, ContextFormat, Cors, DEFAULT_MOUNT_PATH,
+    DefaultAccess, DeletionPolicy, Destination, DestinationPort, Diversity, Egress, Embedding, Endpoints, Events,
+    Feedback, FilterRule, Guardrails, HistoryFormat, HttpRoute, Image, ImagePullPolicy, InferenceService, Ingress,
+    Interactions, IpBlock, JwtIssuer, LabelSelector, Limits, LocalEmbedding, LocalReranker, NetworkPeer, NetworkPolicy,
     ParentReference, PersistentVolume, PipelineStages, PodTemplate, PodTemplateMetadata, Pooling, Postgres, Protocol,
     QueryStages, RAG_ENGINE_FINALIZER, RagEngine, RagEngineSpec, RagEngineStatus, Redis, RemoteEmbedding, Rerank,
     RerankBackend, Reranking, Resources, Restore, Retrieval, RetrievalMode, RetrieveStages, Rewrite, SessionStore,
@@ -39,5 +39,5 @@ pub use reference::{index_reference, rag_engine_reference};
 pub use secret_keys::{
     EMBEDDING_ACCESS_SECRET, GUARDRAILS_POLICY, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET,
     RABBITMQ_ACCESS_SECRET, REDIS_ACCESS_SECRET, RERANK_ACCESS_SECRET, TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY,
-    WRITE_TOKEN,
+    VECTOR_DB_ACCESS_SECRET, WRITE_TOKEN,
 };

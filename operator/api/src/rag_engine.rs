@@ -1,5 +1,6 @@
 mod audit;
 mod auth;
+mod autoscaling;
 mod backup;
 mod cache;
 mod chat;
@@ -32,14 +33,18 @@ mod status;
 mod storage;
 mod tls;
 mod tracing;
+mod vector_database;
 
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::rules::{INDEX_NAME, POSTGRES, REDIS, model_is_allowed, outside_needs_auth, store_needs_url};
+use crate::rules::{
+    INDEX_NAME, POSTGRES, REDIS, external, model_is_allowed, outside_needs_auth, several, store_needs_url,
+};
 
 pub use audit::Audit;
 pub use auth::{AccessRules, Auth, AuthMode, DefaultAccess, JwtIssuer, SessionToken, Writes, is_access_rule};
+pub use autoscaling::Autoscaling;
 pub use backup::{Backup, BackupBucket, BackupVolume, Bootstrap, Restore};
 pub use cache::Cache;
 pub use chat::ChatStages;
@@ -71,9 +76,10 @@ pub use rewrite::Rewrite;
 pub use sessions::{HistoryFormat, SessionStore, Sessions, WhenDown};
 pub use state_store::StateStore;
 pub use status::{BackupStatus, RagEngineStatus};
-pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage, VectorDatabase, Volume};
+pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage, Volume};
 pub use tls::Tls;
 pub use tracing::Tracing;
+pub use vector_database::VectorDatabase;
 
 /// The finalizer of a RAGEngine that has NodeClaims. They are in no namespace, so Kubernetes does not delete them with it.
 pub const RAG_ENGINE_FINALIZER: &str = "ragengine.dev/node-claims";
@@ -117,15 +123,7 @@ pub const RAG_ENGINE_FINALIZER: &str = "ragengine.dev/node-claims";
 // The first rule is on the whole spec because a rule on `storage` does not run when `storage` is removed, the others
 // because they compare sections.
 #[x_kube(
-    validation = Rule::new(
-        "!(has(oldSelf.storage) && has(oldSelf.storage.persistentVolume) && \
-         has(oldSelf.storage.persistentVolume.size)) || \
-         (has(self.storage) && has(self.storage.persistentVolume) && has(self.storage.persistentVolume.size))"
-    )
-    .message(
-        "storage.persistentVolume.size cannot be removed, because the indexes are on that volume: keep it, or create \
-         another RAGEngine that names the claim in storage.persistentVolume.persistentVolumeClaim"
-    ),
+    validation = external::keeps_its_claim(),
     validation = Rule::new(
         "!has(self.bootstrap) || (has(oldSelf.bootstrap) && self.bootstrap == oldSelf.bootstrap)"
     )
@@ -133,6 +131,14 @@ pub const RAG_ENGINE_FINALIZER: &str = "ragengine.dev/node-claims";
         "bootstrap cannot be added or changed, because it applies only to a new engine: remove it, or create another \
          RAGEngine"
     ),
+    validation = external::needs_postgres(),
+    validation = external::has_no("backup", "save the indexes"),
+    validation = external::has_no("bootstrap", "restore the indexes"),
+    validation = several::external(),
+    validation = several::sessions(),
+    validation = several::feedback(),
+    validation = several::interactions(),
+    validation = several::no_volume(),
     validation = store_needs_url("feedback", POSTGRES, "redb"),
     validation = store_needs_url("interactions", POSTGRES, "redb"),
     validation = store_needs_url("sessions", POSTGRES, "memory"),
@@ -151,16 +157,15 @@ pub const RAG_ENGINE_FINALIZER: &str = "ragengine.dev/node-claims";
     validation = model_is_allowed("rerank", Some("(has(self.rerank.backend) && self.rerank.backend != 'llm')")),
 )]
 pub struct RagEngineSpec {
-    /// Number of pods: 1, or 0 to stop the engine and keep its volume. Default: 1.
+    /// Number of pods, or 0 to stop the engine and keep its volume. More than 1 needs `storage.vectorDB.engine:
+    /// weaviate`, and stores of `sessions`, `feedback` and `interactions` that the pods share. With `autoscaling`, other
+    /// numbers than 0 have no effect. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 1000))]
-    #[x_kube(
-        validation = Rule::new("self <= 1").message(
-            "replicas must be 0 or 1, because the indexes are on a volume of one pod: create several RAGEngines to \
-             share the load"
-        )
-    )]
     pub replicas: u32,
+    /// Number of pods that follows their load. Default: `replicas`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autoscaling: Option<Autoscaling>,
     /// Embedding model that turns text into vectors: `local` runs in the engine, `remote` is an endpoint. Exactly one
     /// of the two is required. Default: the local model in the image.
     // The schema has no default: a defaulted `local` would remain when `remote` is applied later.
@@ -279,6 +284,7 @@ impl Default for RagEngineSpec {
     fn default() -> Self {
         Self {
             replicas: one(),
+            autoscaling: None,
             embedding: None,
             inference_service: None,
             guardrails: None,
@@ -321,6 +327,21 @@ impl RagEngineSpec {
     /// The embedding model: the configured one, otherwise the local model in the image.
     pub fn embedding(&self) -> Embedding {
         self.embedding.clone().unwrap_or_default()
+    }
+
+    /// Whether the indexes are in an external vector database.
+    pub fn is_external(&self) -> bool {
+        self.storage.as_ref().is_some_and(|storage| storage.external_database().is_some())
+    }
+
+    /// The autoscaling, unless the engine is stopped.
+    pub fn autoscaling(&self) -> Option<Autoscaling> {
+        self.autoscaling.filter(|_| self.replicas > 0)
+    }
+
+    /// The fewest and the most pods that are as asked for.
+    pub fn pods(&self) -> (u32, u32) {
+        self.autoscaling().map_or((self.replicas, self.replicas), |scaled| (scaled.min_replicas, scaled.max_replicas))
     }
 }
 

@@ -1,5 +1,8 @@
 //! Patterns and CEL rules that several fields share.
 
+pub(crate) mod external;
+pub(crate) mod several;
+
 use kube::core::Rule;
 
 /// Pattern of the name of a Kubernetes object, such as a Secret, a PersistentVolumeClaim or a storage class.
@@ -20,12 +23,12 @@ pub(crate) fn http_url(field: &str, example: &str) -> Rule {
     Rule::new("isURL(self) && self.matches('^https?://[^/?#@]+([/?#].*)?$')").message(message.as_str())
 }
 
-/// The field must be the address of a collector, to which a path is added. Users and passwords are rejected as in
+/// The field must be the address of a server, to which paths are added. Users and passwords are rejected as in
 /// [`http_url`].
-pub(crate) fn otlp_url(field: &str) -> Rule {
+pub(crate) fn bare_url(field: &str, example: &str) -> Rule {
     let message = format!(
         "{field} must be an http:// or https:// URL with a host and without a user, password, query or fragment: for \
-         example http://otel-collector.observability.svc:4318"
+         example {example}"
     );
     Rule::new("isURL(self) && self.matches('^https?://[^/?#@]+(/[^?#@]*)?$')").message(message.as_str())
 }

@@ -1,5 +1,6 @@
 //! Writes the objects of an engine: the only step that changes something in the cluster.
 
+mod deployment;
 pub mod nodes;
 mod outcomes;
 mod token;
@@ -139,6 +140,8 @@ async fn objects(
         claim,
         network_policy,
         sync_network_policy,
+        autoscaler,
+        disruption_budget,
         backup_task,
         backup,
         deployment,
@@ -169,7 +172,7 @@ async fn objects(
     let deployment = match deployment.filter(|deployment| may_run || !runs(deployment)) {
         Some(deployment) => {
             all.note(node_writer.provide(&node_claims, &mut observed.nodes).await.map(|()| Freshness::Current));
-            let placed = writer.apply(deployment, observed.deployment).await;
+            let placed = deployment::deployment(writer, deployment, observed.deployment).await;
             // A pod that could not be changed still runs on its node. Otherwise it has left the others, or is about to.
             if placed.result.is_ok() {
                 let removed = node_writer.remove_others(&node_claims, &mut observed.nodes).await;
@@ -180,6 +183,8 @@ async fn objects(
         // A pod that is kept keeps its node.
         None => observed.deployment,
     };
+    let autoscaler = all.take(writer.apply_or_remove(autoscaler, observed.autoscaler).await);
+    let disruption_budget = all.take(writer.apply_or_remove(disruption_budget, observed.disruption_budget).await);
     let observed = Observed {
         config_map,
         auth,
@@ -191,6 +196,8 @@ async fn objects(
         ingress,
         http_route,
         deployment,
+        autoscaler,
+        disruption_budget,
         backups: ObservedBackups { task, cron_job, ..observed.backups },
         ..observed
     };

@@ -10,13 +10,16 @@ mod egress;
 mod network_policy;
 mod node_claims;
 mod outside;
+mod scaling;
 mod service;
 mod write_token;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Serialize;
 pub use write_token::{WriteToken, secret};
@@ -36,6 +39,9 @@ pub const SETTINGS_HASH: &str = "ragengine.dev/settings-hash";
 /// The pod annotation with the hash of the content versions of all referenced objects. Earlier versions of the operator
 /// used another annotation with other hashes.
 pub const REFERENCES_HASH: &str = "ragengine.dev/references-content-hash";
+
+/// The annotation of a Deployment whose number of pods is the autoscaler's.
+pub const AUTOSCALED: &str = "ragengine.dev/autoscaled";
 
 /// The desired objects.
 #[derive(Debug, Clone, Serialize)]
@@ -65,6 +71,10 @@ pub struct Desired {
     pub network_policy: Option<NetworkPolicy>,
     /// The NetworkPolicy of the Jobs of its Indexes, if requested.
     pub sync_network_policy: Option<NetworkPolicy>,
+    /// The autoscaler of the Deployment, if requested.
+    pub autoscaler: Option<HorizontalPodAutoscaler>,
+    /// The disruption budget of the pods, if there can be several.
+    pub disruption_budget: Option<PodDisruptionBudget>,
     /// The ConfigMap with the task of backups, if requested.
     pub backup_task: Option<ConfigMap>,
     /// The CronJob of backups, if requested.
@@ -99,6 +109,8 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
         claim: claim::claim(validated, observed.claim.as_deref()),
         network_policy: network_policy::network_policy(validated, monitoring, defaults),
         sync_network_policy: network_policy::of_synchronisations(validated),
+        autoscaler: scaling::autoscaler(validated),
+        disruption_budget: scaling::disruption_budget(validated),
         backup_task,
         backup,
         deployment,

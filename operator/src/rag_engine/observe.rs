@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, PartialObjectMeta};
 use ragengine_client::wire::EngineStatus;
@@ -57,6 +59,10 @@ pub struct Observed {
     pub network_policy: Option<Arc<NetworkPolicy>>,
     /// The NetworkPolicy of the Jobs of its Indexes.
     pub sync_network_policy: Option<Arc<NetworkPolicy>>,
+    /// The autoscaler of the Deployment.
+    pub autoscaler: Option<Arc<HorizontalPodAutoscaler>>,
+    /// The disruption budget of the server's pods.
+    pub disruption_budget: Option<Arc<PodDisruptionBudget>>,
     /// The objects of backups.
     pub backups: ObservedBackups,
     /// The claim that holds the data: created by the operator, or named in the specification.
@@ -120,14 +126,14 @@ impl Observed {
         self.missing().next().is_none() && self.references.iter().all(|seen| seen.refusal.is_none())
     }
 
-    /// The address of the server in the current pod, once its container has started.
+    /// The address of a server that can be asked, once its container has started.
     pub fn target(&self) -> Option<Target> {
         Target::of(&self.pods)
     }
 
-    /// The last report about the current pod, successful or not.
+    /// The last report about the pod that is asked, successful or not.
     pub fn current_report(&self) -> Option<&Report> {
-        let uid = pod::current(&self.pods)?.metadata.uid.as_deref();
+        let uid = pod::asked(&self.pods)?.metadata.uid.as_deref();
         self.report.as_ref().filter(|report| Some(report.pod_uid.as_str()) == uid)
     }
 
@@ -204,6 +210,8 @@ fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validat
         deployment: caches.deployments.get(namespace, &identity.name),
         network_policy: caches.network_policies.get(namespace, &identity.name),
         sync_network_policy: caches.network_policies.get(namespace, &identity.sync_policy()),
+        autoscaler: caches.autoscalers.get(namespace, &identity.name),
+        disruption_budget: caches.disruption_budgets.get(namespace, &identity.name),
         backups: backups::observe(caches, &engine.spec, identity),
         claim: identity.claim_of(&engine.spec).and_then(|claim| caches.claims.get(namespace, &claim)),
         write_token: caches.secrets.get(namespace, &identity.write_token()),
@@ -244,7 +252,7 @@ pub fn stuck_since(observed: &Observed, replicas: u32) -> Option<Timestamp> {
 }
 
 fn waited_for(observed: &Observed, replicas: u32) -> impl Iterator<Item = &ObjectMeta> {
-    let pod = pod::current(&observed.pods).filter(|pod| !pod::has_begun(pod)).map(|pod| &pod.metadata);
+    let pod = pod::living(&observed.pods).into_iter().find(|pod| !pod::has_begun(pod)).map(|pod| &pod.metadata);
     let is_pending = |claim: &&Arc<PersistentVolumeClaim>| {
         claim.status.as_ref().is_some_and(|status| status.phase.as_deref() == Some("Pending"))
     };

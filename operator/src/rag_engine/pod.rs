@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{
     Affinity, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, HTTPGetAction, KeyToPath,
     NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolumeClaimVolumeSource, PodSpec,
-    PodTemplateSpec, PreferredSchedulingTerm, Probe, ResourceRequirements, SecretVolumeSource, Volume, VolumeMount,
+    PodTemplateSpec, PreferredSchedulingTerm, Probe, ResourceRequirements, SecretVolumeSource,
+    TopologySpreadConstraint, Volume, VolumeMount,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
@@ -27,6 +29,9 @@ use crate::scheme::Scheme;
 /// The grace period of the pod in seconds. The server needs up to 25 s for running requests
 /// (`limits.shutdownGraceSeconds`).
 const GRACE_PERIOD_S: i64 = 40;
+
+/// The labels of nodes for the places that pods are spread over.
+const PLACES: [&str; 2] = ["kubernetes.io/hostname", "topology.kubernetes.io/zone"];
 
 const DATA: &str = "data";
 const SETTINGS: &str = "settings";
@@ -48,6 +53,9 @@ pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monit
             security_context: Some(pod_security(defaults.pod_user)),
             service_account_name: Some(identity.name.clone()),
             termination_grace_period_seconds: Some(GRACE_PERIOD_S),
+            topology_spread_constraints: spec
+                .is_external()
+                .then(|| PLACES.map(|place| spread(identity, place)).to_vec()),
             volumes: Some(volumes(spec, identity)),
             ..PodSpec::default()
         }),
@@ -78,6 +86,18 @@ fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, mon
         termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
         volume_mounts: Some(mounts(spec, identity)),
         ..Container::default()
+    }
+}
+
+/// Prefers places with fewer pods of the engine. Every engine that can have several pods has this, so that another number
+/// of them restarts none.
+fn spread(identity: &Identity, place: &str) -> TopologySpreadConstraint {
+    TopologySpreadConstraint {
+        label_selector: Some(LabelSelector { match_labels: Some(identity.selector()), match_expressions: None }),
+        max_skew: 1,
+        topology_key: place.to_owned(),
+        when_unsatisfiable: "ScheduleAnyway".to_owned(),
+        ..TopologySpreadConstraint::default()
     }
 }
 

@@ -59,10 +59,11 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
     // not the server.
     let RagEngineSpec {
         replicas: _,
+        autoscaling: _,
         embedding: _,
         inference_service,
         guardrails,
-        storage: _,
+        storage,
         backup: _,
         bootstrap,
         retrieval,
@@ -111,6 +112,7 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         state_namespace: stores::state_namespace(spec, identity, monitoring),
         postgres: stores::postgres(postgres.as_ref()),
         redis: stores::redis(redis.as_ref()),
+        vector_db: stores::vector_database(storage.as_ref()),
         default_index: default_index.clone(),
         sessions: stores::sessions(sessions.as_ref()),
         feedback: stores::feedback(feedback.as_ref()),
@@ -139,6 +141,7 @@ pub fn wrong_fields(spec: &RagEngineSpec) -> Vec<String> {
         .into_iter()
         .chain(answers::missing_policy(spec.guardrails.as_ref()))
         .chain(auth::wrong_rules(&spec.auth))
+        .chain(stores::unknown_engine(spec.storage.as_ref()))
         .collect()
 }
 

@@ -67,6 +67,7 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
     };
     let common = Conditions { previous: &previous.conditions, observed_generation: generation, now };
     let loaded = observed.loaded_status();
+    let (replicas, ready_replicas) = deployment::replicas(observed.deployment.as_deref());
     let of_backups = backups.as_ref().map(|status| {
         common.condition(ConditionType::BackupSucceeded, backup::condition(input.engine, &observed.backups, status))
     });
@@ -74,7 +75,8 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
         conditions: conditions::conditions(&findings, common).into_iter().chain(of_backups).collect(),
         observed_generation: generation,
         endpoint: observed.service.is_some().then_some(endpoint),
-        replicas: deployment::replicas(observed.deployment.as_deref()),
+        replicas,
+        ready_replicas,
         selector: Some(identity.selector_text()),
         indexes: loaded.map(|loaded| loaded.indexes).or(previous.indexes),
         documents: loaded.map(|loaded| loaded.documents).or(previous.documents),
@@ -112,7 +114,7 @@ fn problem(input: StatusInput<'_>) -> Option<Finding> {
         let keys = || unreadable_keys(input.engine, observed);
         invalid.or_else(refused).or_else(|| missing(observed)).or_else(|| refused_secret(observed)).or_else(keys)
     };
-    let is_available = deployment::waiting(input.engine.spec.replicas, observed).is_none();
+    let is_available = deployment::waiting(input.engine.spec.pods(), observed).is_none();
     // Until the pod has its node, it cannot be scheduled.
     let awaits_node = !is_available && nodes::waiting(input.engine, observed).is_some();
     let is_no_consequence = |finding: &Finding| !awaits_node || finding.reason != Reason::PodUnschedulable;
@@ -204,7 +206,7 @@ fn waiting(input: StatusInput<'_>) -> Option<Finding> {
         let message = "waiting until the operator has read the keys of the cluster's ServiceAccount tokens";
         return Some(Finding::new(Reason::RollingOut, message));
     }
-    let of_the_pod = deployment::waiting(input.engine.spec.replicas, observed)?;
+    let of_the_pod = deployment::waiting(input.engine.spec.pods(), observed)?;
     Some(nodes::waiting(input.engine, observed).unwrap_or(of_the_pod))
 }
 
@@ -212,10 +214,13 @@ fn waiting(input: StatusInput<'_>) -> Option<Finding> {
 /// serves lists the fields that have no effect, so that users do not rely on them.
 fn as_asked(engine: &RagEngine, observed: &Observed, endpoint: &str) -> Finding {
     if engine.spec.replicas == 0 {
-        let is_kept = Identity::of(engine).claim_of(&engine.spec).is_some();
-        let volume =
-            if is_kept { "Its volume is kept" } else { "Its indexes were deleted with its pod: it has no volume" };
-        let message = format!("the engine is stopped because replicas is 0: set replicas: 1 to start it. {volume}");
+        let has_claim = Identity::of(engine).claim_of(&engine.spec).is_some();
+        let indexes = match (engine.spec.is_external(), has_claim) {
+            (true, _) => "Its indexes stay in Weaviate",
+            (false, true) => "Its volume is kept",
+            (false, false) => "Its indexes were deleted with its pod: it has no volume",
+        };
+        let message = format!("the engine is stopped because replicas is 0: set replicas: 1 to start it. {indexes}");
         return Finding::new(Reason::Stopped, message);
     }
     let serving = format!("requests are served at {endpoint}");

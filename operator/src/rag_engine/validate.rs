@@ -5,7 +5,7 @@ use k8s_openapi::DeepMerge as _;
 use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::ObjectMeta;
-use ragengine_operator_api::{PodTemplate, RagEngine, RagEngineSpec};
+use ragengine_operator_api::{PodTemplate, RagEngine, RagEngineSpec, Storage};
 use ragengine_settings::Settings;
 use serde_json::Value;
 use serde_path_to_error::Segment;
@@ -110,7 +110,10 @@ fn sent(spec: &RagEngineSpec) -> Vec<SentSecret> {
     let postgres = spec.postgres.clone().map(|postgres| (postgres.access_secret, postgres.url));
     let redis = spec.redis.clone().map(|redis| (redis.access_secret, redis.url));
     let events = spec.events.clone().map(|events| (events.access_secret, events.url));
-    let all = [local, remote, language_model, reranker, reranker_hub, postgres, redis, events].into_iter().flatten();
+    let database = spec.storage.as_ref().and_then(Storage::external_database);
+    let database = database.cloned().map(|database| (database.access_secret, database.url));
+    let all = [local, remote, language_model, reranker, reranker_hub, postgres, redis, database, events];
+    let all = all.into_iter().flatten();
     let bucket = settings::restore_of(spec).and_then(|restore| restore.s3.as_ref());
     let restored =
         bucket.and_then(|bucket| Some(SentSecret { name: bucket.access_secret.clone()?, host: host_of(bucket) }));

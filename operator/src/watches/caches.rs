@@ -2,9 +2,11 @@ use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::Resource;
 use kube::api::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
@@ -57,6 +59,10 @@ pub struct Caches {
     /// Created by the operator. None: the cluster has no Gateway API.
     pub http_routes: Option<Cache<HttpRoute>>,
     /// Created by the operator.
+    pub autoscalers: Cache<HorizontalPodAutoscaler>,
+    /// Created by the operator.
+    pub disruption_budgets: Cache<PodDisruptionBudget>,
+    /// Created by the operator.
     pub cron_jobs: Cache<CronJob>,
     /// Created by the operator, or by its CronJobs. Specifications are dropped.
     pub jobs: Cache<Job>,
@@ -79,7 +85,7 @@ impl Caches {
     }
 
     /// The number of the operator's objects, by kind.
-    pub fn counts(&self) -> [(&'static str, usize); 10] {
+    pub fn counts(&self) -> [(&'static str, usize); 12] {
         [
             ("ConfigMap", self.config_maps.len()),
             ("ServiceAccount", self.service_accounts.len()),
@@ -88,6 +94,8 @@ impl Caches {
             ("NetworkPolicy", self.network_policies.len()),
             ("Ingress", self.ingresses.len()),
             ("HTTPRoute", self.http_routes.as_ref().map_or(0, Cache::len)),
+            ("HorizontalPodAutoscaler", self.autoscalers.len()),
+            ("PodDisruptionBudget", self.disruption_budgets.len()),
             ("CronJob", self.cron_jobs.len()),
             ("Job", self.jobs.len()),
             ("Pod", self.pods.len()),

@@ -49,6 +49,8 @@ fn objects(engine: &RagEngine) -> Map<String, Value> {
         "nodeClaims": desired.node_claims,
         "networkPolicy": desired.network_policy,
         "syncNetworkPolicy": desired.sync_network_policy,
+        "autoscaler": desired.autoscaler,
+        "disruptionBudget": desired.disruption_budget,
         "backup": desired.backup,
         "backupTask": desired.backup_task,
         "deployment": deployment,
@@ -201,6 +203,23 @@ fn a_server_of_another_version_gets_guardrails_only_if_they_are_enabled() {
         let file = built.config_map.unwrap().data.unwrap()["settings.yaml"].clone();
         let settings: Value = serde_saphyr::from_str(&file).unwrap();
         assert_eq!(settings["guardrails"], expected, "{guardrails}");
+    }
+}
+
+/// A server of another version is given the vector engine only if it is not in the server.
+#[test]
+fn a_server_of_another_version_gets_the_vector_engine_only_if_it_is_external() {
+    for (storage, expected) in [
+        ("{vectorDB: {engine: Faiss}}", json!(null)),
+        (
+            "{vectorDB: {engine: weaviate, url: 'http://w', shards: 1}}",
+            json!({"engine": "weaviate", "url": "http://w", "shards": 1}),
+        ),
+    ] {
+        let spec = format!("{{storage: {storage}, postgres: {{url: 'postgres://db'}}, image: {{tag: 0.0.9}}}}");
+        let file = built(&engine(&spec)).config_map.unwrap().data.unwrap()["settings.yaml"].clone();
+        let settings: Value = serde_saphyr::from_str(&file).unwrap();
+        assert_eq!(settings["vectorDB"], expected, "{storage}");
     }
 }
 

@@ -21,6 +21,7 @@ mod outside;
 mod ownership;
 mod paused;
 mod quiet;
+mod replicas;
 mod rollouts;
 mod settings_file;
 mod status;

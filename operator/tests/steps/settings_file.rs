@@ -8,7 +8,7 @@ use ragengine_operator::rag_engine::monitoring::Monitoring;
 use ragengine_operator::rag_engine::settings::{settings, settings_file, settings_file_of_another_version};
 use ragengine_operator_api::{
     Auth, Embedding, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding, Retrieval, Storage,
-    Writes,
+    VectorDatabase, Writes,
 };
 use ragengine_settings::{Settings, from_yaml};
 
@@ -191,11 +191,25 @@ fn retrieval() -> impl Strategy<Value = Retrieval> {
     )
 }
 
+fn weaviate() -> impl Strategy<Value = VectorDatabase> {
+    let url = "https?://[a-z0-9.-]{1,12}(:[0-9]{2,4})?(/[a-z]{1,8})?";
+    (url, name(), prop::option::of(1..=7_u32), prop::option::of(1..=64_u32)).prop_map(
+        |(url, access_secret, replication_factor, shards)| VectorDatabase {
+            engine: Some("weaviate".to_owned()),
+            url: Some(url),
+            access_secret,
+            replication_factor,
+            shards,
+        },
+    )
+}
+
 fn spec() -> impl Strategy<Value = RagEngineSpec> {
     let writes = prop::sample::select(vec![Writes::Token, Writes::Open]);
     let claim = prop::option::of(("[a-z]{1,8}", "(/[A-Za-z0-9_-]{1,8}){1,3}"));
-    (embedding(), inference_service(), retrieval(), writes, claim, sections()).prop_map(
-        |(embedding, inference_service, retrieval, writes, claim, sections)| {
+    let storage = (claim, prop::option::of(weaviate()));
+    (embedding(), inference_service(), retrieval(), writes, storage, sections()).prop_map(
+        |(embedding, inference_service, retrieval, writes, (claim, weaviate), sections)| {
             let Sections {
                 rewrite,
                 rerank,
@@ -212,6 +226,14 @@ fn spec() -> impl Strategy<Value = RagEngineSpec> {
                 tracing,
                 tls,
             } = sections;
+            let (claim, mount_path) = claim.unzip();
+            let storage = Storage {
+                persistent_volume_claim: claim,
+                mount_path,
+                // The list of indexes is in PostgreSQL.
+                vector_database: weaviate.filter(|_| postgres.is_some()),
+                ..Storage::default()
+            };
             RagEngineSpec {
                 embedding,
                 // A list of models would have to contain those of the other sections.
@@ -237,11 +259,7 @@ fn spec() -> impl Strategy<Value = RagEngineSpec> {
                 tracing,
                 tls,
                 auth: Auth { writes, ..Auth::default() },
-                storage: claim.map(|(claim, mount_path)| Storage {
-                    persistent_volume_claim: Some(claim),
-                    mount_path: Some(mount_path),
-                    ..Storage::default()
-                }),
+                storage: Some(storage),
                 ..RagEngineSpec::default()
             }
         },

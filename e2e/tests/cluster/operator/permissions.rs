@@ -6,9 +6,11 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
 };
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::networking::v1::Ingress;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Api;
 use kube::api::PostParams;
@@ -77,6 +79,7 @@ async fn drive_through_everything(namespace: &Namespace) -> Result<(), Error> {
     engine.until_stopped().await?;
     guard(namespace, &engine, &stopped).await?;
     back_up(namespace, &engine, &stopped).await?;
+    share(namespace).await?;
     fill_an_index(namespace, &engine).await?;
     // An engine with an invalid specification, which is to be stopped.
     let wrong = json!({"allowedOrigins": ["https://chat.example:x"]});
@@ -128,6 +131,34 @@ async fn back_up(namespace: &Namespace, engine: &Engine<'_>, stopped: &Value) ->
     }
     engine.set(stopped).await?;
     namespace.until_gone::<CronJob>("docs-backup").await
+}
+
+/// Gives an engine several pods, which do not start, and takes them away again.
+async fn share(namespace: &Namespace) -> Result<(), Error> {
+    let mut shared = json!({
+        "storage": {"vectorDB": {"engine": "weaviate", "url": "http://weaviate:8080"}},
+        "postgres": {"url": "postgres://rag@postgres/rag"},
+        "sessions": {"store": "postgres"},
+        "feedback": {"store": "postgres"},
+        "compute": {"labelSelector": {"matchLabels": {"example.com/no": "node"}}},
+        "autoscaling": {"maxReplicas": 2},
+    });
+    let engine = Engine::apply(namespace, "shared", &shared).await?;
+    namespace.until::<PodDisruptionBudget, _>("shared", "it is there", |_| Ok(())).await?;
+    for most in [2, 3] {
+        shared["autoscaling"]["maxReplicas"] = json!(most);
+        engine.set(&shared).await?;
+        let has_most = |autoscaler: &HorizontalPodAutoscaler| match &autoscaler.spec {
+            Some(spec) if spec.max_replicas == most => Ok(()),
+            spec => Err(format!("{spec:?}")),
+        };
+        namespace.until::<HorizontalPodAutoscaler, _>("shared", "it has the maximum", has_most).await?;
+    }
+    shared["replicas"] = json!(0);
+    engine.set(&shared).await?;
+    namespace.until_gone::<HorizontalPodAutoscaler>("shared").await?;
+    namespace.until_gone::<PodDisruptionBudget>("shared").await?;
+    namespace.delete::<RagEngine>("shared").await
 }
 
 /// Runs a Job that does not start and is deleted, one that fills the Index, and one that empties it.

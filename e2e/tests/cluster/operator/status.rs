@@ -68,10 +68,10 @@ async fn a_status_changes_only_with_its_content_and_then_nothing_is_written() {
         let engine = Engine::start(namespace, "docs", &serving).await?;
         // The status is written for another reason, and no condition flips.
         let first = engine.object().await?;
-        let ignored = json!({"retrieval": {"maxDistance": 1.1}, "storage": {"vectorDB": {"engine": "qdrant"}}});
+        let ignored = json!({"retrieval": {"maxDistance": 1.1}, "embedding": {"local": {"image": "small"}}});
         engine.set(&ignored).await?;
         let observed = engine.until_status("the message names the field without effect", |engine| {
-            condition(engine, ConditionType::Ready).is_some_and(|ready| ready.message.contains("vectorDB (qdrant)"))
+            condition(engine, ConditionType::Ready).is_some_and(|ready| ready.message.contains("image (small)"))
         });
         let observed = observed.await?;
         assert!(observed.metadata.generation > first.metadata.generation);

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("!has(self.count) || self.count == 1 || (has(self.instanceType) && self.count > 1)").message(
-        "compute.count must be 1 without compute.instanceType, because an engine is one pod: \
-         remove it, and write replicas: 0 to stop the engine"
+        "compute.count must be 1 without compute.instanceType, because it is the number of nodes that are made: \
+         remove it, and write the number of pods into replicas, or replicas: 0 to stop the engine"
     )
 )]
 pub struct Compute {
@@ -24,7 +24,7 @@ pub struct Compute {
     /// Labels that a node must have. Nodes that are made for `instanceType` get them. Default: any node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<LabelSelector>,
-    /// Number of nodes that are made for `instanceType`. The pod runs on one of them; other pods may use the others. Use
+    /// Number of nodes that are made for `instanceType`. The engine's pods run on these; other pods may use them too. Use
     /// `replicas` for the number of pods. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1000))]

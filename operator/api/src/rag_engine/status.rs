@@ -28,6 +28,10 @@ pub struct RagEngineStatus {
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000))]
     pub replicas: u32,
+    /// Number of pods that answer requests.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1000))]
+    pub ready_replicas: u32,
     /// Label selector of the pods, for autoscalers and disruption budgets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 512))]

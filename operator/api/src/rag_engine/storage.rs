@@ -2,6 +2,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::VectorDatabase;
 use crate::rules::{OBJECT_NAME, mount_path};
 
 /// Default mount path of the volume in the server's container.
@@ -22,7 +23,8 @@ pub const DEFAULT_MOUNT_PATH: &str = "/mnt/data";
         ),
 )]
 pub struct Storage {
-    /// PersistentVolumeClaim that stores the indexes: an existing one, or one that the operator creates.
+    /// PersistentVolumeClaim that stores the indexes: an existing one, or one that the operator creates. With
+    /// `vectorDB.engine: weaviate` it has only downloaded models, and the engine can have one pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persistent_volume: Option<PersistentVolume>,
     /// Deprecated: use `persistentVolume.persistentVolumeClaim`.
@@ -34,39 +36,13 @@ pub struct Storage {
     #[schemars(length(max = 256))]
     #[x_kube(validation = mount_path("storage.mountPath"))]
     pub mount_path: Option<String>,
-    /// External vector database. Accepted for compatibility and ignored: the engine stores its indexes itself.
+    /// What keeps and searches documents and vectors. Default: the server itself, with FAISS.
     #[serde(rename = "vectorDB", default, skip_serializing_if = "Option::is_none")]
     pub vector_database: Option<VectorDatabase>,
     /// `Retain` keeps the claim that was created for `persistentVolume.size` when the RAGEngine is deleted; `Delete`
     /// deletes it with all indexes. Claims that you named are always kept. Default: `Retain`.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
-}
-
-/// External vector database. Accepted for compatibility and ignored.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct VectorDatabase {
-    /// Name of the database. `faiss` is what the engine uses; other values are ignored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64))]
-    pub engine: Option<String>,
-    /// URL of the database. Accepted for compatibility and ignored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 2048))]
-    pub url: Option<String>,
-    /// Name of a Secret with the key of the database. Accepted for compatibility and ignored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 253))]
-    pub access_secret: Option<String>,
-}
-
-impl VectorDatabase {
-    /// Whether a database other than the built-in FAISS is requested.
-    pub fn is_external(&self) -> bool {
-        self.engine.as_deref().is_some_and(|engine| !engine.eq_ignore_ascii_case("faiss"))
-            || self.url.as_deref().is_some_and(|url| !url.is_empty())
-    }
 }
 
 /// A PersistentVolumeClaim: an existing one, or one that the operator creates.
@@ -152,6 +128,11 @@ pub enum Volume<'a> {
 }
 
 impl Storage {
+    /// The external vector database, if there is one.
+    pub fn external_database(&self) -> Option<&VectorDatabase> {
+        self.vector_database.as_ref().filter(|database| database.is_external())
+    }
+
     /// The volume that the fields describe. The deprecated fields are equivalent to the new ones; combinations that the
     /// CEL rules reject are not checked again.
     pub fn volume(&self) -> Volume<'_> {

@@ -1,7 +1,7 @@
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::rules::otlp_url;
+use crate::rules::bare_url;
 
 /// Traces of requests, for an OpenTelemetry collector.
 #[derive(KubeSchema, Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct Tracing {
     /// `v1/traces` below it. Default: no traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048))]
-    #[x_kube(validation = otlp_url("tracing.otlpEndpoint"))]
+    #[x_kube(validation = bare_url("tracing.otlpEndpoint", "http://otel-collector.observability.svc:4318"))]
     pub otlp_endpoint: Option<String>,
     /// Part of the requests that is traced, from 0 to 1. For a caller that sends a trace context, the context decides.
     /// Default: 1.

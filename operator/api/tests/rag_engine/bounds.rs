@@ -15,6 +15,13 @@ fn values_out_of_bounds_are_rejected() {
     for (spec, place) in [
         ("replicas: -1", ".spec.replicas"),
         ("replicas: one", ".spec.replicas"),
+        ("autoscaling: {}", ".spec.autoscaling"),
+        ("autoscaling: {maxReplicas: 0}", ".spec.autoscaling.maxReplicas"),
+        ("autoscaling: {minReplicas: 0, maxReplicas: 1}", ".spec.autoscaling.minReplicas"),
+        (
+            "autoscaling: {maxReplicas: 1, targetCPUUtilizationPercentage: 0}",
+            ".spec.autoscaling.targetCPUUtilizationPercentage",
+        ),
         ("embedding: {remote: {url: 'http://e'}}", ".spec.embedding.remote"),
         ("embedding: {local: {modelID: ''}}", ".spec.embedding.local.modelID"),
         ("embedding: {local: {pooling: max}}", ".spec.embedding.local.pooling"),
@@ -109,6 +116,9 @@ fn values_out_of_bounds_are_rejected() {
         ("interactions: {overlapThreshold: 1.1}", ".spec.interactions.overlapThreshold"),
         ("interactions: {overlapThreshold: often}", ".spec.interactions.overlapThreshold"),
         ("storage: {deletionPolicy: Keep}", ".spec.storage.deletionPolicy"),
+        ("storage: {vectorDB: {engine: weaviate, replicationFactor: 8}}", ".spec.storage.vectorDB.replicationFactor"),
+        ("storage: {vectorDB: {engine: weaviate, shards: 65}}", ".spec.storage.vectorDB.shards"),
+        ("storage: {vectorDB: {engine: weaviate, accessSecret: 'a b'}}", ".spec.storage.vectorDB.accessSecret"),
         ("image: {pullPolicy: Sometimes}", ".spec.image.pullPolicy"),
         ("image: {tag: 'a b'}", ".spec.image.tag"),
         ("image: {digest: latest}", ".spec.image.digest"),

@@ -13,6 +13,8 @@ const NODES_AND_LANGUAGE_MODEL: &str = include_str!("fixtures/nodes_and_language
 const OLDER_STORAGE: &str = include_str!("fixtures/older_storage.yaml");
 const NEWER_STORAGE: &str = include_str!("fixtures/newer_storage.yaml");
 const NOT_ACTED_ON: &str = include_str!("fixtures/not_acted_on.yaml");
+const WEAVIATE: &str = include_str!("fixtures/weaviate.yaml");
+const AUTOSCALING: &str = include_str!("fixtures/autoscaling.yaml");
 const EVERYTHING: &str = include_str!("fixtures/everything.yaml");
 
 /// The manifest as the API server stores it. Panics if it is rejected.
@@ -24,7 +26,8 @@ fn admitted(manifest: &str) -> Value {
 
 #[test]
 fn manifests_are_admitted_and_keep_every_field() {
-    for manifest in [MODEL_ONLY, NODES_AND_LANGUAGE_MODEL, OLDER_STORAGE, NEWER_STORAGE, NOT_ACTED_ON, EVERYTHING] {
+    let of_one_pod = [MODEL_ONLY, NODES_AND_LANGUAGE_MODEL, OLDER_STORAGE, NEWER_STORAGE, NOT_ACTED_ON, EVERYTHING];
+    for manifest in of_one_pod.into_iter().chain([WEAVIATE, AUTOSCALING]) {
         let object = admitted(manifest);
         let typed: RagEngine = serde_json::from_value(object.clone()).unwrap();
         assert_eq!(serde_json::to_value(&typed).unwrap(), object, "{manifest}");
@@ -94,6 +97,8 @@ fn a_partial_object_gets_the_defaults_of_its_other_fields() {
         ("storage: {persistentVolume: {size: 1Gi}}", "/storage/persistentVolume/mountPath", "\"/mnt/data\""),
         ("storage: {persistentVolume: {size: 1Gi}}", "/storage/deletionPolicy", "\"Retain\""),
         ("retrieval: {minTopK: 7}", "/retrieval/maxDistance", "0.85"),
+        ("autoscaling: {maxReplicas: 1}", "/autoscaling/minReplicas", "1"),
+        ("autoscaling: {maxReplicas: 1}", "/autoscaling/targetCPUUtilizationPercentage", "80"),
         ("image: {tag: v1}", "/image/pullPolicy", "\"IfNotPresent\""),
         ("resources: {limits: {memory: 4Gi}}", "/resources/requests/cpu", "\"500m\""),
     ] {

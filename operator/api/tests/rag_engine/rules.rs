@@ -3,8 +3,10 @@
 mod access;
 mod answers;
 mod backups;
+mod replicas;
 mod stores;
 mod transport;
+mod vector_database;
 
 use serde_json::{Value, json};
 
@@ -15,7 +17,6 @@ use crate::every_rule::{assert_names_suit_other_objects, assert_refused, assert_
 type Rule = (&'static str, &'static str, &'static str);
 
 const RULES: &[Rule] = &[
-    ("replicas must be 0 or 1", "replicas: 0", "replicas: 2"),
     ("compute.count must be 1", "compute: {count: 1}", "compute: {count: 3}"),
     ("compute.count must be 1", "compute: {instanceType: large, count: 3}", "compute: {instanceType: large, count: 0}"),
     ("embedding needs exactly one", "embedding: {local: {}}", "embedding: {}"),
@@ -232,6 +233,12 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
         "storage: {persistentVolume: {size: 1Gi, mountPath: /elsewhere}}",
         "{}",
     ),
+    (
+        "storage.persistentVolume.size cannot be removed",
+        "storage: {persistentVolume: {size: 1Gi}}",
+        "{storage: {vectorDB: {engine: weaviate, url: 'http://w'}}, postgres: {url: 'postgres://db/rag'}}",
+        "storage: {vectorDB: {engine: faiss}}",
+    ),
 ];
 
 /// Changes that no rule rejects.
@@ -253,6 +260,8 @@ fn rules() -> impl Iterator<Item = &'static Rule> {
         .chain(access::RULES)
         .chain(transport::RULES)
         .chain(backups::RULES)
+        .chain(replicas::RULES)
+        .chain(vector_database::RULES)
 }
 
 fn named(name: &str) -> Value {

@@ -1,9 +1,12 @@
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy};
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::api::ObjectMeta;
+use ragengine_operator_api::{RagEngineSpec, Volume};
 
-use super::{REFERENCES_HASH, SETTINGS_HASH, selector};
+use super::{AUTOSCALED, REFERENCES_HASH, SETTINGS_HASH, selector};
 use crate::hash::hash;
 use crate::names::NODE_OF;
 use crate::rag_engine::nodes::{Provider, instance_type};
@@ -29,19 +32,36 @@ pub(super) fn deployment(validated: &Validated, observed: &Observed, settings: &
     {
         spec.node_selector.get_or_insert_default().insert(NODE_OF.to_owned(), identity.uid.clone());
     }
+    let is_scaled = validated.spec.autoscaling().is_some();
+    let annotations = is_scaled.then(|| BTreeMap::from([(AUTOSCALED.to_owned(), "true".to_owned())]));
     Some(Deployment {
-        metadata: identity.owned(&identity.name),
+        metadata: ObjectMeta { annotations, ..identity.owned(&identity.name) },
         spec: Some(DeploymentSpec {
-            replicas: Some(i32::try_from(validated.spec.replicas).unwrap_or(i32::MAX)),
+            replicas: (!is_scaled).then(|| i32::try_from(validated.spec.replicas).unwrap_or(i32::MAX)),
             selector: selector(identity),
-            // Two pods must not use the data folder at the same time.
-            strategy: Some(DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None }),
+            strategy: Some(strategy(&validated.spec)),
             revision_history_limit: Some(2),
             template: pod,
             ..DeploymentSpec::default()
         }),
         status: None,
     })
+}
+
+/// Two pods must not use the data folder at the same time. Pods that keep nothing are replaced one after the other, and
+/// the next one serves before the previous one stops.
+fn strategy(spec: &RagEngineSpec) -> DeploymentStrategy {
+    let has_volume = spec.storage.as_ref().is_some_and(|storage| storage.volume() != Volume::Ephemeral);
+    if !spec.is_external() || has_volume {
+        return DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None };
+    }
+    DeploymentStrategy {
+        type_: Some("RollingUpdate".to_owned()),
+        rolling_update: Some(RollingUpdateDeployment {
+            max_surge: Some(IntOrString::Int(1)),
+            max_unavailable: Some(IntOrString::Int(0)),
+        }),
+    }
 }
 
 /// Hashes whose change triggers a rollout.

@@ -16,7 +16,7 @@ use crate::rag_engine::validate::Validated;
 
 /// The node pool that the nodes say to be of. There is none of this name, so that no node pool counts or replaces them.
 const NODE_POOL: (&str, &str) = ("karpenter.sh/nodepool", "ragengine");
-/// Keeps Karpenter from replacing a node by a cheaper one, because an engine is one pod.
+/// Keeps Karpenter from replacing a node by a cheaper one, because that restarts pods.
 const DO_NOT_DISRUPT: (&str, &str) = ("karpenter.sh/do-not-disrupt", "true");
 /// Room for images and logs. Karpenter chooses the size of the disk by it where the node class does not.
 const DISK: &str = "10Gi";

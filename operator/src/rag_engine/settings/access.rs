@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ragengine_operator_api::{
     EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET, RABBITMQ_ACCESS_SECRET,
-    REDIS_ACCESS_SECRET, RERANK_ACCESS_SECRET, RagEngineSpec, WRITE_TOKEN, Writes,
+    REDIS_ACCESS_SECRET, RERANK_ACCESS_SECRET, RagEngineSpec, Storage, VECTOR_DB_ACCESS_SECRET, WRITE_TOKEN, Writes,
 };
 use ragengine_settings::SecretReference;
 
@@ -43,6 +43,8 @@ pub enum Access {
     Postgres,
     /// The password of the Redis server.
     Redis,
+    /// The API key of Weaviate.
+    VectorDatabase,
     /// The password of the RabbitMQ user.
     RabbitMq,
     /// The write token.
@@ -60,6 +62,7 @@ impl Access {
             Self::RerankerHub => "reranker-hub-token",
             Self::Postgres => "postgres-password",
             Self::Redis => "redis-password",
+            Self::VectorDatabase => "vector-db-key",
             Self::RabbitMq => "rabbitmq-password",
             Self::Write => "write-token",
         }
@@ -74,6 +77,7 @@ impl Access {
             Self::Reranker => RERANK_ACCESS_SECRET,
             Self::Postgres => POSTGRES_ACCESS_SECRET,
             Self::Redis => REDIS_ACCESS_SECRET,
+            Self::VectorDatabase => VECTOR_DB_ACCESS_SECRET,
             Self::RabbitMq => RABBITMQ_ACCESS_SECRET,
             Self::Write => WRITE_TOKEN,
         }
@@ -100,6 +104,8 @@ pub fn accesses(spec: &RagEngineSpec, identity: &Identity) -> Vec<(Access, Strin
     let reranker_hub = reranker.local.and_then(|local| local.model_access_secret);
     let postgres = spec.postgres.as_ref().and_then(|postgres| postgres.access_secret.clone());
     let redis = spec.redis.as_ref().and_then(|redis| redis.access_secret.clone());
+    let database = spec.storage.as_ref().and_then(Storage::external_database);
+    let database = database.and_then(|database| database.access_secret.clone());
     let events = spec.events.as_ref().and_then(|events| events.access_secret.clone());
     let write = (spec.auth.writes == Writes::Token).then(|| identity.write_token());
     let named = [
@@ -110,6 +116,7 @@ pub fn accesses(spec: &RagEngineSpec, identity: &Identity) -> Vec<(Access, Strin
         (Access::RerankerHub, reranker_hub),
         (Access::Postgres, postgres),
         (Access::Redis, redis),
+        (Access::VectorDatabase, database),
         (Access::RabbitMq, events),
         (Access::Write, write),
     ];

@@ -36,6 +36,10 @@ pub fn settings_file_of_another_version(
     if let Some(fields) = fields.as_object_mut().filter(|_| !settings.guardrails.enabled) {
         fields.remove("guardrails");
     }
+    // The only setting that is not at the place of its field.
+    if let Some(database) = fields.pointer("/storage/vectorDB").cloned().filter(|_| settings.vector_db.is_external()) {
+        fields["vectorDB"] = database;
+    }
     remove_set(&mut defaults, &fields);
     file(settings, defaults)
 }

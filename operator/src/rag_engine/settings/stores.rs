@@ -1,6 +1,8 @@
 //! The stores, and the servers that they use.
 
-use ragengine_operator_api::{Events, Feedback, Interactions, Postgres, RagEngineSpec, Redis, Sessions};
+use ragengine_operator_api::{
+    Events, Feedback, Interactions, Postgres, RagEngineSpec, Redis, Sessions, Storage, VectorDatabase,
+};
 use ragengine_settings as settings;
 
 use super::super::monitoring::Monitoring;
@@ -26,6 +28,26 @@ pub(super) fn postgres(postgres: Option<&Postgres>) -> settings::Postgres {
 pub(super) fn redis(redis: Option<&Redis>) -> settings::Redis {
     let Redis { url, access_secret } = redis.cloned().unwrap_or_default();
     settings::Redis { url, password: access_secret.map(|_| Access::Redis.file()) }
+}
+
+/// The vector engine. One in the server has no settings, so that a server of another version is given none.
+pub(super) fn vector_database(storage: Option<&Storage>) -> settings::VectorDatabase {
+    let defaults = settings::VectorDatabase::default();
+    let Some(database) = storage.and_then(Storage::external_database) else { return defaults };
+    let VectorDatabase { engine: _, url, access_secret, replication_factor, shards } = database.clone();
+    settings::VectorDatabase {
+        engine: settings::VectorEngine::Weaviate,
+        url,
+        api_key: access_secret.map(|_| Access::VectorDatabase.file()),
+        replication_factor: replication_factor.unwrap_or(defaults.replication_factor),
+        shards: shards.unwrap_or(defaults.shards),
+    }
+}
+
+/// What is wrong with an engine that is neither of the two. A definition of an earlier version let it pass.
+pub(super) fn unknown_engine(storage: Option<&Storage>) -> Option<String> {
+    let engine = storage?.vector_database.as_ref()?.unknown_engine()?;
+    Some(format!("storage.vectorDB.engine: must be faiss or weaviate, not {engine:?}"))
 }
 
 pub(super) fn events(events: Option<&Events>) -> settings::Events {

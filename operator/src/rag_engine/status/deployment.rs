@@ -6,10 +6,15 @@ use crate::finding::Finding;
 use crate::pod;
 use crate::rag_engine::observe::Observed;
 
-/// The number of pods, ready or not.
-pub(super) fn replicas(deployment: Option<&Deployment>) -> u32 {
+/// The number of pods, ready or not, and that of those which are ready.
+pub(super) fn replicas(deployment: Option<&Deployment>) -> (u32, u32) {
     let status = deployment.and_then(|deployment| deployment.status.as_ref());
-    status.and_then(|status| status.replicas).and_then(|replicas| u32::try_from(replicas).ok()).unwrap_or(0)
+    let of = |count: fn(&DeploymentStatus) -> Option<i32>| status.map_or(0, |status| number(count(status)));
+    (of(|status| status.replicas), of(|status| status.ready_replicas))
+}
+
+fn number(count: Option<i32>) -> u32 {
+    count.and_then(|count| u32::try_from(count).ok()).unwrap_or(0)
 }
 
 /// A pod that Kubernetes refuses to create, for example because of a quota or the namespace's pod security level.
@@ -24,34 +29,48 @@ pub(super) fn problem(deployment: Option<&Deployment>) -> Option<Finding> {
     ))
 }
 
-/// Why the rollout is not finished, when no problem is known.
-pub(super) fn waiting(replicas: u32, observed: &Observed) -> Option<Finding> {
+/// Why the rollout is not finished, when no problem is known. An autoscaler changes the number of pods in between.
+pub(super) fn waiting((least, most): (u32, u32), observed: &Observed) -> Option<Finding> {
     let Some(deployment) = &observed.deployment else {
         return Some(Finding::new(Reason::RollingOut, "the pod has not been created yet"));
     };
     let none = DeploymentStatus::default();
     let status = deployment.status.as_ref().unwrap_or(&none);
-    let count = |count: Option<i32>| u32::try_from(count.unwrap_or(0)).unwrap_or(0);
     if status.observed_generation < deployment.metadata.generation {
         return Some(Finding::new(
             Reason::RollingOut,
             "the Deployment was changed: waiting until Kubernetes applies the change",
         ));
     }
-    if count(status.replicas) > replicas || count(status.updated_replicas) < count(status.replicas) {
-        let pod = if replicas == 0 { "the pod" } else { "the previous pod" };
+    let (all, updated, available) =
+        (number(status.replicas), number(status.updated_replicas), number(status.available_replicas));
+    let is_served = available > 0 && most > 0 && (most > 1 || is_rolling(deployment));
+    if is_served && (all > most || updated < all || available < least) {
+        let message = format!(
+            "pods of the current version: {updated} of {all}. Pods that serve requests: {available} of at least {least}"
+        );
+        return Some(Finding::new(Reason::RollingOut, message));
+    }
+    if all > most || updated < all {
+        let pod = if most == 0 { "the pod" } else { "the previous pod" };
         let message = format!("waiting until {pod} has stopped: it finishes its running requests first");
         return Some(Finding::new(Reason::RollingOut, message));
     }
-    if count(status.updated_replicas) < replicas {
+    if updated < least {
         return Some(Finding::new(Reason::RollingOut, "the pod has not been created yet"));
     }
-    if count(status.available_replicas) < replicas {
+    if available < least {
         return Some(starting(observed));
     }
     // Only the server knows whether its language model is reachable.
-    let is_unknown = replicas > 0 && observed.current_report().is_none();
+    let is_unknown = most > 0 && observed.current_report().is_none();
     is_unknown.then(|| Finding::new(Reason::Starting, "the pod is ready: waiting for the server's first status report"))
+}
+
+/// Whether a new pod serves before the previous one stops.
+fn is_rolling(deployment: &Deployment) -> bool {
+    let strategy = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref()?.type_.as_deref());
+    strategy == Some("RollingUpdate")
 }
 
 /// Why the pod is not ready yet, as far as the server reports it.

@@ -2,7 +2,7 @@ use ragengine_operator_api::RagEngineSpec;
 
 /// A sentence for each field that is set but has no effect, with the setting that applies instead.
 pub(super) fn of(spec: &RagEngineSpec) -> Vec<String> {
-    let fields = [model_image, model_image_pull_secret, vector_database];
+    let fields = [model_image, model_image_pull_secret];
     fields.into_iter().filter_map(|field| field(spec)).collect()
 }
 
@@ -18,10 +18,4 @@ fn model_image_pull_secret(spec: &RagEngineSpec) -> Option<String> {
         "embedding.local.imagePullSecret ({secret}) has no effect: \
          podTemplate.spec.imagePullSecrets names the Secrets for the server's image"
     ))
-}
-
-fn vector_database(spec: &RagEngineSpec) -> Option<String> {
-    let database = spec.storage.as_ref()?.vector_database.as_ref().filter(|database| database.is_external())?;
-    let named = database.engine.as_deref().or(database.url.as_deref()).unwrap_or_default();
-    Some(format!("storage.vectorDB ({named}) has no effect: the engine keeps its indexes on its own volume"))
 }

@@ -1,17 +1,20 @@
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus};
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
 use ragengine_operator_api::{RagEngine, Reason};
 
 use crate::finding::{Finding, unended};
 use crate::names::{CONTAINER, Identity};
-use crate::pod::{PodOf, current, last_message, statuses, unschedulable, waiting, warned};
+use crate::pod::{PodOf, last_message, living, statuses, unschedulable, waiting, warned};
 use crate::rag_engine::observe::Observed;
 
 /// The exit code of a process that SIGKILL ended.
 const KILLED: i32 = 137;
 
-/// Why the current pod cannot serve.
+/// Why a pod cannot serve. The youngest that cannot tells of the last change.
 pub fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding> {
-    let pod = current(&observed.pods)?;
+    living(&observed.pods).into_iter().find_map(|pod| problem_of(pod, engine, observed))
+}
+
+fn problem_of(pod: &Pod, engine: &RagEngine, observed: &Observed) -> Option<Finding> {
     let of = PodOf::Server;
     unschedulable(pod, of)
         .or_else(|| statuses(pod).find_map(|status| waiting(status, of).or_else(|| crashing(status, engine, observed))))

@@ -20,6 +20,13 @@ fn finding(engine: &RagEngine, problem: &Problem) -> Option<Finding> {
     let log = format!("See kubectl logs deployment/{}", Identity::of(engine).name);
     let (reason, message) = match problem.kind {
         ProblemKind::LoadingIndexes | ProblemKind::LoadingModel | ProblemKind::Other => return None,
+        ProblemKind::IndexesFailed if engine.spec.is_external() => (
+            Reason::IndexesFailed,
+            format!(
+                "the indexes in Weaviate cannot be used: {detail}. The server tries again. \
+                 Check storage.vectorDB.url and postgres.url, and the keys in the Secrets of their accessSecret"
+            ),
+        ),
         ProblemKind::IndexesFailed => {
             (Reason::IndexesFailed, format!("the indexes cannot be loaded: {detail}. The server tries again. {log}"))
         }

@@ -55,7 +55,7 @@ pub fn set_defaults(resource: &str, object: &mut Value) {
     match resource {
         "deployments" => {
             let spec = &mut object["spec"];
-            set(spec, &json!({"progressDeadlineSeconds": 600}));
+            set(spec, &json!({"progressDeadlineSeconds": 600, "replicas": 1}));
             spec["template"]["metadata"]["creationTimestamp"] = Value::Null;
             set_pod_defaults(&mut spec["template"]["spec"]);
         }

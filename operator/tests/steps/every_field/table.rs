@@ -39,6 +39,13 @@ const BACKUP: &str = "{backup: {schedule: '0 1 * * *', s3: {bucket: b}}}";
 const BACKUP_ON_CLAIM: &str = "{backup: {schedule: '0 1 * * *', persistentVolumeClaim: {claimName: c}}}";
 const RESTORE: &str = "{bootstrap: {restore: {s3: {bucket: b}}}}";
 const RESTORE_FROM_CLAIM: &str = "{bootstrap: {restore: {persistentVolumeClaim: {claimName: c}}}}";
+const WITH_URL: &str = "{postgres: {url: 'postgres://rag@db/rag'}, storage: {vectorDB: {url: 'http://w'}}}";
+const WEAVIATE: &str =
+    "{postgres: {url: 'postgres://rag@db/rag'}, storage: {vectorDB: {engine: weaviate, url: 'http://w'}}}";
+const WEAVIATE_WITH_SECRET: &str = "{postgres: {url: 'postgres://rag@db/rag'}, \
+     storage: {vectorDB: {engine: weaviate, url: 'http://w', accessSecret: r}}}";
+const AUTOSCALED: &str = "{postgres: {url: 'postgres://rag@db/rag'}, autoscaling: {maxReplicas: 2}, \
+     storage: {vectorDB: {engine: weaviate, url: 'http://w'}}}";
 const WITH_POLICY: &str = "{guardrails: {configMapRef: {name: a}}}";
 const WITH_MODE: &str = "{auth: {modes: [jwt], apiKeysSecret: k}}";
 const OPEN: &str = "{allowAnonymous: true}";
@@ -82,6 +89,14 @@ fn pod(before: &'static str, field: &'static str, value: impl Into<Value>) -> Fi
 pub fn changes() -> Vec<FieldChange> {
     vec![
         change(NOTHING, "replicas", 0, &["deployment"], NO_SETTING),
+        change(WEAVIATE, "replicas", 3, &["deployment", "disruptionBudget"], NO_SETTING),
+        change(AUTOSCALED, "replicas", 0, &["autoscaler", "deployment", "disruptionBudget"], NO_SETTING),
+        change(AUTOSCALED, "replicas", 2, NO_OBJECT, NO_SETTING),
+        change(NOTHING, "autoscaling.maxReplicas", 1, &["autoscaler", "deployment"], NO_SETTING),
+        change(WEAVIATE, "autoscaling.maxReplicas", 4, &["autoscaler", "deployment", "disruptionBudget"], NO_SETTING),
+        change(AUTOSCALED, "autoscaling.maxReplicas", 3, &["autoscaler"], NO_SETTING),
+        change(AUTOSCALED, "autoscaling.minReplicas", 2, &["autoscaler"], NO_SETTING),
+        change(AUTOSCALED, "autoscaling.targetCPUUtilizationPercentage", 60, &["autoscaler"], NO_SETTING),
         setting(NOTHING, "embedding.local.modelID", "a/b", &["embedding.local.modelID"]),
         setting(
             NOTHING,
@@ -132,9 +147,19 @@ pub fn changes() -> Vec<FieldChange> {
         setting(EXISTING_CLAIM_OLD_FIELD, "storage.mountPath", "/m", &["dataDir"]),
         change(MANAGED_CLAIM, "storage.deletionPolicy", "Delete", &["claim"], NO_SETTING),
         change(EXISTING_CLAIM_OLD_FIELD, "storage.deletionPolicy", "Delete", NO_OBJECT, NO_SETTING),
-        change(NOTHING, "storage.vectorDB.engine", "qdrant", NO_OBJECT, NO_SETTING),
-        change(NOTHING, "storage.vectorDB.url", "http://q", NO_OBJECT, NO_SETTING),
-        change(NOTHING, "storage.vectorDB.accessSecret", "s", NO_OBJECT, NO_SETTING),
+        change(NOTHING, "storage.vectorDB.engine", "Faiss", NO_OBJECT, NO_SETTING),
+        change(
+            WITH_URL,
+            "storage.vectorDB.engine",
+            "weaviate",
+            &["deployment", "pod", "settings"],
+            &["vectorDB.engine", "vectorDB.url"],
+        ),
+        setting(WEAVIATE, "storage.vectorDB.url", "http://x", &["vectorDB.url"]),
+        setting(WEAVIATE, "storage.vectorDB.accessSecret", "s", &["vectorDB.apiKey"]),
+        pod(WEAVIATE_WITH_SECRET, "storage.vectorDB.accessSecret", "s"),
+        setting(WEAVIATE, "storage.vectorDB.replicationFactor", 3, &["vectorDB.replicationFactor"]),
+        setting(WEAVIATE, "storage.vectorDB.shards", 2, &["vectorDB.shards"]),
         setting(NOTHING, "retrieval.maxDistance", 1.1, &["retrieval.maxDistance"]),
         setting(NOTHING, "retrieval.contextTokenRatio", 0.7, &["retrieval.contextTokenRatio"]),
         setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),

@@ -138,6 +138,32 @@ fn with_pod(pod: Arc<Pod>) -> Case {
     })
 }
 
+/// An engine with several pods, of which the last ones are not ready.
+fn with_pods(spec: &str, deployment_status: Value, ready: &[bool]) -> Case {
+    with(|case| {
+        case.engine = engine(&format!("{{{SHARED}, {spec}}}"));
+        case.observed.deployment = deployment(deployment_status);
+        case.observed.pods =
+            ready.iter().enumerate().map(|(number, ready)| pod_of_several(number + 1, *ready)).collect();
+    })
+}
+
+/// Later ones are younger.
+fn pod_of_several(number: usize, is_ready: bool) -> Arc<Pod> {
+    let state = if is_ready { running() } else { waiting("CrashLoopBackOff", "") };
+    let last = if is_ready { json!({}) } else { terminated(1, "Error", "weaviate cannot be reached") };
+    let name = format!("docs-{number}");
+    let metadata = json!({
+        "name": name, "uid": format!("uid-of-{name}"), "creationTimestamp": format!("2026-11-22T09:00:0{number}Z"),
+    });
+    let ready = json!({"type": "Ready", "status": if is_ready { "True" } else { "False" }});
+    let containers = container(&json!(is_ready), i32::from(!is_ready), &state, &last);
+    let status = json!({"phase": "Running", "conditions": [ready], "containerStatuses": containers});
+    object(json!({"metadata": metadata, "status": status}))
+}
+
+const SHARED: &str = "postgres: {url: 'postgres://db'}, storage: {vectorDB: {engine: weaviate, url: 'http://w'}}";
+
 fn with_problem(kind: ProblemKind, detail: &str) -> Case {
     with(|case| case.observed.report = report(answer(&[(kind, detail)])))
 }
@@ -290,6 +316,45 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             *case = with_problem(ProblemKind::VolumeFull, "0 bytes");
             case.hold = Some(Hold::Paused);
         })),
+        ("stopped, with its indexes in Weaviate", with(|case| {
+            case.engine = engine(&format!("{{replicas: 0, {SHARED}}}"));
+            case.observed.deployment = deployment(json!({"observedGeneration": 3}));
+            case.observed.pods.clear();
+            case.observed.report = None;
+        })),
+        ("several pods are ready", with_pods("replicas: 3", json!({
+            "observedGeneration": 3, "replicas": 3, "updatedReplicas": 3, "availableReplicas": 3,
+        }), &[true, true, true])),
+        ("several pods are replaced one after the other", with_pods("replicas: 3", json!({
+            "observedGeneration": 3, "replicas": 4, "updatedReplicas": 2, "availableReplicas": 3,
+        }), &[true, true, true])),
+        ("Weaviate cannot be reached", {
+            let mut case = with_problem(ProblemKind::IndexesFailed, "weaviate: connection refused");
+            case.engine = engine(&format!("{{{SHARED}}}"));
+            case
+        }),
+        ("a pod serves until the next one does", {
+            let mut case = with_pods("replicas: 1", json!({
+                "observedGeneration": 3, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1,
+            }), &[true]);
+            let mut rolling = Deployment::clone(case.observed.deployment.as_deref().unwrap());
+            rolling.spec.as_mut().unwrap().strategy = serde_json::from_value(json!({"type": "RollingUpdate"})).unwrap();
+            case.observed.deployment = Some(Arc::new(rolling));
+            case
+        }),
+        ("the oldest of several pods crashes", {
+            let mut case = with_pods("replicas: 2", json!({
+                "observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 1,
+            }), &[false, true]);
+            case.observed.report = report(answer(&[])).map(|report| Report { pod_uid: "uid-of-docs-2".to_owned(), ..report });
+            case
+        }),
+        ("an autoscaler adds a pod", with_pods("autoscaling: {maxReplicas: 8}", json!({
+            "observedGeneration": 3, "replicas": 3, "updatedReplicas": 3, "availableReplicas": 2,
+        }), &[true, true])),
+        ("an autoscaler has not added enough pods yet", with_pods("autoscaling: {minReplicas: 2, maxReplicas: 8}", json!({
+            "observedGeneration": 3, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1,
+        }), &[true])),
         ("stopping, with a running pod", with(|case| case.engine = engine("{replicas: 0}"))),
         ("no object has been created", with(|case| {
             case.observed = Observed::default();

@@ -194,9 +194,7 @@ pub fn bases() -> Vec<Base> {
                     ("compute.instanceType", json!("any"), Pod),
                     ("guardrails.configMapRef.name", json!("policy"), Nothing),
                     ("guardrails.enabled", json!(true), Settings),
-                    ("storage.vectorDB.engine", json!("qdrant"), Nothing),
-                    ("storage.vectorDB.url", json!("http://qdrant:6333"), Nothing),
-                    ("storage.vectorDB.accessSecret", json!("qdrant"), Nothing),
+                    ("storage.vectorDB.engine", json!("Faiss"), Nothing),
                     ("compute.count", json!(1), Nothing),
                     ("compute.labelSelector.matchLabels", json!({"example.com/disk": "ssd"}), Pod),
                     ("compute.preferredNodes", json!(["node-a", "node-b"]), Pod),
@@ -328,6 +326,31 @@ pub fn bases() -> Vec<Base> {
                 ("auth.jwt.issuer", issuers("https://a.example", "search", "https://a.example/keys"), Settings),
                 ("auth.jwt.audience", issuers("https://a.example", "other", "https://a.example/keys"), Settings),
                 ("auth.jwt.jwksUrl", issuers("https://a.example", "other", "https://b.example/keys"), Settings),
+            ]),
+        },
+        Base {
+            name: "weaviate",
+            spec: json!({
+                "postgres": {"url": "postgres://rag@postgres/rag"},
+                "storage": {"vectorDB": {"engine": "weaviate", "url": "http://weaviate:8080"}},
+            }),
+            fields: fields(vec![
+                ("storage.vectorDB.url", json!("https://weaviate.example"), Settings),
+                ("storage.vectorDB.accessSecret", json!("key-a"), Settings),
+                // The path in the settings stays the same.
+                ("storage.vectorDB.accessSecret", json!("key-b"), Pod),
+                ("storage.vectorDB.replicationFactor", json!(3), Settings),
+                ("storage.vectorDB.shards", json!(2), Settings),
+            ]),
+        },
+        // A stopped engine has no autoscaler.
+        Base {
+            name: "autoscaled",
+            spec: json!({"autoscaling": {"maxReplicas": 1}}),
+            fields: fields(vec![
+                ("autoscaling.targetCPUUtilizationPercentage", json!(60), Nothing),
+                ("autoscaling.minReplicas", json!(1), Nothing),
+                ("autoscaling.maxReplicas", json!(1), Nothing),
             ]),
         },
         Base {
