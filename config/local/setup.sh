@@ -37,6 +37,7 @@ install_what_is_missing() {
     if needed_for test; then
         "$here/axe-core.sh"
         "$here/collector.sh"
+        "$here/weaviate.sh"
     fi
     if needed_for test cluster; then "$here/cargo-tool.sh" cargo-nextest; fi
     if needed_for mutants; then "$here/cargo-tool.sh" cargo-mutants; fi
