@@ -2,6 +2,7 @@
 
 mod eval;
 mod import;
+mod migrate;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use eval::{Eval, EvalRetrieval, EvalSplit, EvalThreshold};
 pub use import::{Import, ImportKaito};
+pub use migrate::Migrate;
 
 /// Retrieval-augmented chat over the OpenAI API, answered from your documents, with their sources.
 #[derive(Debug, Parser)]
@@ -38,6 +40,11 @@ pub enum Command {
     Backup(Backup),
     /// Restore the indexes of a backup into a running server.
     Restore(Restore),
+    /// Copy an index from one running server to another without embedding its texts again, for example from FAISS to
+    /// Weaviate or back.
+    ///
+    /// The index keeps serving. What is written to it while it is copied may not be in the copy; the command says so.
+    Migrate(Migrate),
     /// Make an index of a running server hold exactly the documents of a task's sources.
     ///
     /// The operator runs this command for an Index resource. Requests to sources use the proxies of HTTP_PROXY,

@@ -5,6 +5,7 @@ mod connect;
 pub mod eval;
 pub mod import;
 pub mod ingest;
+pub mod migrate;
 pub mod print;
 pub mod restore;
 mod sending;

@@ -31,6 +31,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Eval(eval) => cli::eval::run(&eval),
         Command::Backup(backup) => cli::backup::run(&backup),
         Command::Restore(restore) => cli::restore::run(&restore),
+        Command::Migrate(migrate) => cli::migrate::run(&migrate),
         Command::Sync(sync) => cli::sync::run(&sync),
         Command::ParseWorker => cli::sync::parse_worker(),
         Command::CheckConfig(file) => cli::print::check_config(file.config.as_deref()),

@@ -39,13 +39,17 @@ impl Download {
 }
 
 impl Client {
-    /// Downloads a backup of all indexes.
+    /// Downloads a backup of all indexes, or of one.
     ///
     /// # Errors
     ///
     /// When the server refuses or does not answer.
-    pub async fn backup(&self) -> Result<Download, ClientError> {
-        let request = self.authorized(self.http.get(self.url(&["backup"])).timeout(TIMEOUT));
+    pub async fn backup(&self, index: Option<&str>) -> Result<Download, ClientError> {
+        let mut url = self.url(&["backup"]);
+        if let Some(index) = index {
+            url.query_pairs_mut().append_pair("index", index);
+        }
+        let request = self.authorized(self.http.get(url).timeout(TIMEOUT));
         let response = request.send().await.map_err(|error| self.transport(&error))?;
         let status = response.status();
         if !status.is_success() {

@@ -61,6 +61,24 @@ impl Candidates {
         }
     }
 
+    /// Makes the vectors of the first results known to [`Self::vector`], at most `most`. Results of an external engine
+    /// whose documents were replaced since the search are dropped.
+    ///
+    /// # Errors
+    ///
+    /// If the engine fails.
+    pub async fn load_first_vectors(&mut self, most: usize) -> Result<(), IndexError> {
+        let first = self.results.len().min(most);
+        self.load_vectors(0..first).await?;
+        if let Chunks::External(chunks) = &self.chunks {
+            let found = self.results.found();
+            let is_there = |position: &usize| *position >= first || chunks.has_vector(&found[*position]);
+            let kept: Vec<usize> = (0..found.len()).filter(is_there).collect();
+            self.results.reorder(&kept);
+        }
+        Ok(())
+    }
+
     /// The stored vector of the result at a position. For an external engine, after [`Self::load_vectors`].
     ///
     /// # Errors

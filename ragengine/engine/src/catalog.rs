@@ -1,8 +1,10 @@
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 use ragengine_client::wire::NextGeneration;
 use ragengine_compute::blocking;
 use ragengine_index::IndexError;
+use ragengine_index::catalog::Existing;
 use ragengine_index::record::IndexRecord;
 
 use crate::Index;
@@ -84,7 +86,7 @@ impl Catalog {
     pub fn problems(&self) -> Vec<String> {
         match self {
             Self::Local(catalog) => catalog.problems(),
-            Self::External(catalog) => catalog.problem().into_iter().collect(),
+            Self::External(catalog) => catalog.problems(),
         }
     }
 
@@ -159,6 +161,72 @@ impl Catalog {
         }
     }
 
+    /// All indexes, ordered by name.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is unavailable, or the database fails.
+    pub async fn all_or_none(&self) -> Result<Vec<Index>, IndexError> {
+        match self {
+            Self::Local(catalog) => Ok(catalog.all_or_none()?.into_iter().map(Index::Local).collect()),
+            Self::External(catalog) => Ok(catalog.all_or_none().await?.into_iter().map(Index::External).collect()),
+        }
+    }
+
+    /// Writes indexes of this catalogue to an archive. Blocks, so call it outside the async runtime, on a thread that
+    /// belongs to it.
+    ///
+    /// # Errors
+    ///
+    /// If the output, the store or the engine fails.
+    pub fn export<W: Write>(&self, indexes: &[Index], output: W) -> Result<W, IndexError> {
+        match self {
+            Self::Local(catalog) => {
+                let indexes: Vec<_> = indexes.iter().filter_map(Index::local).cloned().collect();
+                catalog.export(&indexes, output)
+            }
+            Self::External(catalog) => {
+                let indexes: Vec<_> = indexes.iter().filter_map(Index::external).cloned().collect();
+                catalog.export(&indexes, output)
+            }
+        }
+    }
+
+    /// Creates the indexes of an archive, or one of them, in one step when the archive has been read completely. Blocks,
+    /// so call it outside the async runtime, on a thread that belongs to it.
+    ///
+    /// # Errors
+    ///
+    /// An error of the archive, [`IndexError::NotInCopy`], [`IndexError::Exists`] or [`IndexError::TooMany`], or if the
+    /// disk, the engine or the database fails. Nothing has changed then.
+    pub fn import(
+        &self,
+        source: impl Read,
+        existing: Existing,
+        max_block_bytes: u64,
+        only: Option<&str>,
+    ) -> Result<Vec<Index>, IndexError> {
+        Ok(match self {
+            Self::Local(catalog) => {
+                let made = catalog.import(source, existing, max_block_bytes, only)?;
+                made.into_iter().map(Index::Local).collect()
+            }
+            Self::External(catalog) => {
+                let made = catalog.import(source, existing, max_block_bytes, only)?;
+                made.into_iter().map(Index::External).collect()
+            }
+        })
+    }
+
+    /// Checks that a copy of this size can be stored. That of an external engine is the engine's to check.
+    ///
+    /// # Errors
+    ///
+    /// If the volume has no room.
+    pub fn require_free_bytes(&self, bytes: u64) -> Result<(), IndexError> {
+        self.local().map_or(Ok(()), |catalog| catalog.require_free_bytes(bytes))
+    }
+
     /// The generation that will replace an index, if there is one. External indexes have none.
     pub fn next_generation(&self, name: &str) -> Option<NextGeneration> {
         self.local()?.next_generation(name)
@@ -174,6 +242,9 @@ impl Catalog {
 
     /// Whether no work runs in the background.
     pub fn is_idle(&self) -> bool {
-        self.local().is_none_or(|catalog| catalog.is_idle())
+        match self {
+            Self::Local(catalog) => catalog.is_idle(),
+            Self::External(catalog) => !catalog.seen().iter().any(|index| index.is_changing()),
+        }
     }
 }

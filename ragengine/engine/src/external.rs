@@ -9,6 +9,7 @@ mod index;
 mod listing;
 mod search;
 mod sources;
+mod transfer;
 mod watch;
 mod words;
 mod writing;

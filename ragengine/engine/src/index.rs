@@ -29,6 +29,34 @@ pub enum Index {
     External(Arc<ExternalIndex>),
 }
 
+/// Where a chunk was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkAt {
+    /// The id of its document.
+    pub doc_id: String,
+    /// Its position in the document, from 0.
+    pub ordinal: u32,
+    /// Its id in the API.
+    pub node_id: String,
+}
+
+fn all(chunks: &[ChunkAt], is_there: &impl Fn(&ChunkAt) -> Result<bool, IndexError>) -> Result<bool, IndexError> {
+    for chunk in chunks {
+        if !is_there(chunk)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The result of a request to an external index, whose error may be that the index is gone.
+async fn or_gone<T>(index: &ExternalIndex, result: Result<T, IndexError>) -> Result<T, IndexError> {
+    match result {
+        Ok(done) => Ok(done),
+        Err(error) => Err(index.explained(error).await),
+    }
+}
+
 impl Index {
     /// The name of the index.
     pub fn name(&self) -> &str {
@@ -51,6 +79,14 @@ impl Index {
         match self {
             Self::Local(index) => Some(index),
             Self::External(_) => None,
+        }
+    }
+
+    /// The index in an external engine, if it is one.
+    pub(crate) fn external(&self) -> Option<&Arc<ExternalIndex>> {
+        match self {
+            Self::Local(_) => None,
+            Self::External(index) => Some(index),
         }
     }
 
@@ -93,14 +129,14 @@ impl Index {
     }
 
     /// The id of the index's store, and a number that is larger after every change of a document. As long as both stay,
-    /// so do the documents.
+    /// so do the documents. None while an external index is being changed.
     ///
     /// # Errors
     ///
     /// If the disk or the database fails.
-    pub async fn version(&self) -> Result<(Uuid, u64), IndexError> {
+    pub async fn version(&self) -> Result<Option<(Uuid, u64)>, IndexError> {
         match self {
-            Self::Local(index) => index.version(),
+            Self::Local(index) => index.version().map(Some),
             Self::External(index) => index.version().await,
         }
     }
@@ -128,7 +164,7 @@ impl Index {
                 let index = Arc::clone(index);
                 pool.run(move || index.search(&query).map(Candidates::from)).await
             }
-            Self::External(index) => index.search(&query).await,
+            Self::External(index) => or_gone(index, index.search(&query).await).await,
         }
     }
 
@@ -149,7 +185,7 @@ impl Index {
                 let index = Arc::clone(index);
                 pool.run(move || index.evidence(&query, &text)).await
             }
-            Self::External(index) => index.evidence(&query, &text).await,
+            Self::External(index) => or_gone(index, index.evidence(&query, &text).await).await,
         }
     }
 
@@ -166,7 +202,7 @@ impl Index {
     ) -> Result<Vec<WriteOutcome>, IndexError> {
         match self {
             Self::Local(index) => index.write(incoming, mode, embedding).await,
-            Self::External(index) => index.write(incoming, mode, embedding).await,
+            Self::External(index) => or_gone(index, index.write(incoming, mode, embedding).await).await,
         }
     }
 
@@ -178,7 +214,7 @@ impl Index {
     pub async fn delete(&self, doc_ids: Arc<[String]>) -> Result<Vec<bool>, IndexError> {
         match self {
             Self::Local(index) => index.delete(doc_ids).await,
-            Self::External(index) => index.delete(&doc_ids).await,
+            Self::External(index) => or_gone(index, index.delete(&doc_ids).await).await,
         }
     }
 
@@ -193,7 +229,7 @@ impl Index {
                 let index = Arc::clone(index);
                 compute::run_on_thread(move |_| index.list(&filter, &page, length)).await
             }
-            Self::External(index) => index.list(&filter, &page, length).await,
+            Self::External(index) => or_gone(index, index.list(&filter, &page, length).await).await,
         }
     }
 
@@ -227,18 +263,19 @@ impl Index {
         }
     }
 
-    /// Whether a document still has this chunk, unchanged.
+    /// For each list of chunks, whether their documents still have all of them, unchanged.
     ///
     /// # Errors
     ///
     /// If the disk or the engine fails.
-    pub async fn has_chunk(&self, doc_id: String, ordinal: u32, node_id: String) -> Result<bool, IndexError> {
+    pub async fn have_chunks(&self, wanted: Vec<Vec<ChunkAt>>) -> Result<Vec<bool>, IndexError> {
         match self {
             Self::Local(index) => {
                 let index = Arc::clone(index);
-                compute::run_on_thread(move |_| index.has_chunk(&doc_id, ordinal, &node_id)).await
+                let is_there = move |chunk: &ChunkAt| index.has_chunk(&chunk.doc_id, chunk.ordinal, &chunk.node_id);
+                compute::run_on_thread(move |_| wanted.iter().map(|chunks| all(chunks, &is_there)).collect()).await
             }
-            Self::External(index) => index.has_chunk(&doc_id, ordinal, &node_id).await,
+            Self::External(index) => index.have_chunks(&wanted).await,
         }
     }
 

@@ -14,4 +14,4 @@ mod index;
 pub use candidates::Candidates;
 pub use catalog::{Catalog, Making};
 pub use external::{ExternalCatalog, ExternalOptions};
-pub use index::Index;
+pub use index::{ChunkAt, Index};

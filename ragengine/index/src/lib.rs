@@ -33,7 +33,7 @@ mod snapshot;
 pub mod sources;
 mod store;
 mod token_counts;
-mod transfer;
+pub mod transfer;
 mod turns;
 mod vectors;
 mod view;

@@ -22,6 +22,34 @@ use ragengine_errors::texts;
 /// The buffer for reading and writing files, in bytes.
 const BUFFER_BYTES: usize = 256 << 10;
 
+/// The name of each index of an archive that is restored, or none if it is passed over.
+///
+/// # Errors
+///
+/// [`IndexError::NotInCopy`].
+pub fn chosen(manifest: &Manifest, only: Option<&str>) -> Result<Vec<Option<String>>, IndexError> {
+    if let Some(only) = only
+        && !manifest.indexes.iter().any(|name| name == only)
+    {
+        return Err(IndexError::NotInCopy { index: only.to_owned(), indexes: manifest.indexes.clone() });
+    }
+    let is_wanted = |name: &String| only.is_none_or(|only| name == only);
+    Ok(manifest.indexes.iter().map(|name| is_wanted(name).then(|| name.clone())).collect())
+}
+
+/// The embedding settings of a copy, which is untrusted, without what it must not control. `known` are the settings of
+/// the server, which come first, and of its indexes.
+pub fn admit(source: EmbeddingSource, known: &[EmbeddingSource]) -> EmbeddingSource {
+    let admitted = admitted(source.clone(), known);
+    if admitted != source {
+        warn!(
+            "the backup's embedding settings name a key, a hub or a number of threads that this server does not use; \
+             ignoring them"
+        );
+    }
+    admitted
+}
+
 impl Catalog {
     /// Writes indexes to an archive, each in its state when its turn comes. No lock is held, so writers continue.
     ///
@@ -62,28 +90,9 @@ impl Catalog {
         max_block_bytes: u64,
         only: Option<&str>,
     ) -> Result<Vec<Arc<Index>>, IndexError> {
-        let named = |manifest: &Manifest| match only {
-            Some(only) if !manifest.indexes.iter().any(|name| name == only) => {
-                Err(IndexError::NotInCopy { index: only.to_owned(), indexes: manifest.indexes.clone() })
-            }
-            only => {
-                let is_wanted = |name: &String| only.is_none_or(|only| name == only);
-                Ok(manifest.indexes.iter().map(|name| is_wanted(name).then(|| name.clone())).collect())
-            }
-        };
         let known = self.embedding_sources();
-        // Backups are untrusted.
-        let admit = |source: EmbeddingSource| {
-            let admitted = admitted(source.clone(), &known);
-            if admitted != source {
-                warn!(
-                    "the backup's embedding settings name a key, a hub or a number of threads that this server does \
-                     not use; ignoring them"
-                );
-            }
-            admitted
-        };
-        self.import_as(source, ImportOptions { existing, max_block_bytes }, named, admit)
+        let options = ImportOptions { existing, max_block_bytes };
+        self.import_as(source, options, |manifest| chosen(manifest, only), |source| admit(source, &known))
     }
 
     /// The embedding settings of the server and of its indexes.

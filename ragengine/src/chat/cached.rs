@@ -240,7 +240,7 @@ fn entry(bytes: &[u8]) -> Option<Arc<Entry>> {
 
 /// The keys of a question. None if the state of the index cannot be read.
 async fn keys(app: &App, asked: &Asked, question: &str) -> Option<Keys> {
-    let (store_id, changes) = asked.index.version().await.ok()?;
+    let (store_id, changes) = asked.index.version().await.ok()??;
     let store_id = store_id.to_string();
     let request = &asked.request;
     let options = format!("{:?} {:?} {:?}", request.metadata_filter, asked.on, asked.way.top_k);

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
+pub(super) use file::Contents;
 pub use file::verify;
-use file::{Contents, Partial, remove_leftovers};
+use file::{Partial, remove_leftovers};
 use indicatif::{ProgressBar, ProgressStyle};
 use ragengine_client::Client;
 use tokio::signal::unix::{SignalKind, signal};
@@ -33,7 +34,7 @@ pub fn run(arguments: &Backup) -> anyhow::Result<()> {
     let target = target(arguments)?;
     let client = client(&arguments.server)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (contents, bytes) = runtime.block_on(to_file(&client, &target, patience))?;
+    let (contents, bytes) = runtime.block_on(to_file(&client, &target, None, patience))?;
     print(&target.file.display().to_string(), &contents, bytes)?;
     match (&target.folder, arguments.keep) {
         (Some(folder), Some(keep)) => prune(folder, keep as usize),
@@ -41,14 +42,19 @@ pub fn run(arguments: &Backup) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a backup to a file. Returns its contents and its size in bytes.
-async fn to_file(client: &Client, target: &Target, patience: Duration) -> anyhow::Result<(Contents, u64)> {
+/// Writes a backup of all indexes, or of one, to a file. Returns its contents and its size in bytes.
+pub(super) async fn to_file(
+    client: &Client,
+    target: &Target,
+    index: Option<&str>,
+    patience: Duration,
+) -> anyhow::Result<(Contents, u64)> {
     if let Some(folder) = &target.folder {
         remove_leftovers(folder)?;
     }
     let mut partial = Partial::begin(&target.file)?;
     let bytes = tokio::select! {
-        bytes = download(client, &mut partial, patience) => bytes,
+        bytes = download(client, &mut partial, index, patience) => bytes,
         // The error drops `partial`, which deletes the temporary file.
         stopped = stop_signal() => Err(stopped.err().map_or_else(stopped_by_signal, Into::into)),
     };
@@ -77,10 +83,12 @@ async fn stop_signal() -> io::Result<()> {
     Ok(())
 }
 
-struct Target {
-    file: PathBuf,
+/// Where a backup is written.
+pub(super) struct Target {
+    /// The file.
+    pub file: PathBuf,
     /// The folder, if `--output` names one.
-    folder: Option<PathBuf>,
+    pub folder: Option<PathBuf>,
 }
 
 impl Target {
@@ -99,9 +107,14 @@ fn target(arguments: &Backup) -> anyhow::Result<Target> {
     }
 }
 
-async fn download(client: &Client, partial: &mut Partial, patience: Duration) -> anyhow::Result<u64> {
+async fn download(
+    client: &Client,
+    partial: &mut Partial,
+    index: Option<&str>,
+    patience: Duration,
+) -> anyhow::Result<u64> {
     let silent = || format!("no data arrived for {} s", patience.as_secs());
-    let mut backup = timeout(patience, client.backup()).await.with_context(silent)??;
+    let mut backup = timeout(patience, client.backup(index)).await.with_context(silent)??;
     let bar = progress_bar();
     let mut bytes = 0;
     while let Some(chunk) = timeout(patience, backup.chunk()).await.with_context(silent)?? {

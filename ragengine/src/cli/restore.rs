@@ -47,14 +47,27 @@ pub fn run(arguments: &Restore) -> anyhow::Result<()> {
 /// Restores a backup from a file.
 fn from_file(client: &Client, file: &Path, arguments: &Restore, runtime: &Runtime) -> anyhow::Result<()> {
     let contents = verify(file)?;
-    let sending = async {
-        let failed = || format!("cannot read {}", file.display());
-        let opened = File::open(file).await.with_context(failed)?;
-        let bytes = opened.metadata().await.with_context(failed)?.len();
-        upload(client, chunks(opened), bytes, arguments).await
-    };
-    let restored = runtime.block_on(sending).map_err(with_overwrite).map_err(with_advice)?;
+    let over = RestoreOptions { overwrite: arguments.overwrite, index: arguments.index.as_deref() };
+    let patience = Duration::from_secs(arguments.timeout_seconds);
+    let restored = runtime.block_on(send_file(client, file, over, patience))?;
     print(&file.display().to_string(), &restored, contents.documents, arguments)
+}
+
+/// Sends a backup that is a file.
+///
+/// # Errors
+///
+/// When the file cannot be read, or the server refuses it or stops reading.
+pub(super) async fn send_file(
+    client: &Client,
+    file: &Path,
+    over: RestoreOptions<'_>,
+    patience: Duration,
+) -> anyhow::Result<RestoredIndexes> {
+    let failed = || format!("cannot read {}", file.display());
+    let opened = File::open(file).await.with_context(failed)?;
+    let bytes = opened.metadata().await.with_context(failed)?.len();
+    upload(client, chunks(opened), bytes, over, patience).await.map_err(with_overwrite).map_err(with_advice)
 }
 
 fn print(what: &str, restored: &RestoredIndexes, documents: u64, arguments: &Restore) -> anyhow::Result<()> {
@@ -72,7 +85,8 @@ async fn upload<E: Into<Box<dyn Error + Send + Sync>> + 'static>(
     client: &Client,
     backup: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     bytes: u64,
-    arguments: &Restore,
+    over: RestoreOptions<'_>,
+    patience: Duration,
 ) -> anyhow::Result<RestoredIndexes> {
     let (progress, mut seen) = watch::channel(0_u64);
     let counted = backup.inspect(move |chunk| {
@@ -81,9 +95,7 @@ async fn upload<E: Into<Box<dyn Error + Send + Sync>> + 'static>(
         }
     });
     let body = reqwest::Body::wrap_stream(counted);
-    let over = RestoreOptions { overwrite: arguments.overwrite, index: arguments.index.as_deref() };
     let mut sending = std::pin::pin!(client.restore(body, bytes, over));
-    let patience = Duration::from_secs(arguments.timeout_seconds);
     loop {
         tokio::select! {
             restored = &mut sending => return Ok(restored?),

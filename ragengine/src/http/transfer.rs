@@ -20,14 +20,15 @@ use crate::access::{Action, Caller, may};
 use crate::app::{App, Generations, run_detached};
 use crate::error::{ApiError, PlainError};
 use ragengine_compute::blocking;
+use ragengine_engine::{Catalog, Index};
 use ragengine_errors::Logged as _;
-use ragengine_index::catalog::{Catalog, Existing};
+use ragengine_index::IndexError;
+use ragengine_index::catalog::Existing;
 use ragengine_index::name::check_name;
-use ragengine_index::{Index, IndexError};
 
 /// What cannot be done with an external engine.
-const NO_COPIES: &str = "Copies and backups of indexes in an external vector engine are made with its own tools, together \
-                         with a backup of PostgreSQL";
+const NO_COPIES: &str = "Indexes in an external vector engine are not persisted in the data folder: use GET /backup and \
+                         POST /restore";
 
 /// Query parameters of `POST /persist`.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -46,6 +47,14 @@ pub struct LoadFrom {
     /// Whether to replace an existing index of this name.
     #[serde(default, deserialize_with = "flag")]
     overwrite: bool,
+}
+
+/// Query parameters of `GET /backup`.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct BackupOf {
+    /// The only index in the backup. Default: all indexes.
+    index: Option<String>,
 }
 
 /// Query parameters of `POST /restore`.
@@ -133,25 +142,36 @@ pub async fn load(
     let max_block_bytes = app.max_block_bytes();
     let loading = made(generations, move || {
         let _turn = turn;
-        Ok((vec![catalog.load_persisted(&index, &name, existing, max_block_bytes)?], ()))
+        let index = catalog.load_persisted(&index, &name, existing, max_block_bytes)?;
+        Ok((vec![Index::Local(index)], ()))
     });
     counted(&app, "load", loading.await)?;
     Ok(Json(Message { message: format!("Successfully loaded index {index_name} from {copy}.") }))
 }
 
-/// Returns a backup of all indexes, as a tar file.
+/// Returns a backup of all indexes, or of one, as a tar file.
 ///
-/// The indexes keep serving. Each index in the backup is consistent. The backup is complete if it contains `end.json`.
-#[utoipa::path(get, path = "/backup", tag = "copies", responses(
+/// The indexes keep serving. Each index in the backup is consistent; with an external vector engine, each document. The
+/// backup is complete if it contains `end.json`.
+#[utoipa::path(get, path = "/backup", tag = "copies", params(BackupOf), responses(
     (status = 200, description = "The backup.", content_type = "application/x-tar", body = Vec<u8>),
     (status = 401, description = "The write token is missing or wrong. A backup contains all documents.",
         body = ErrorDetail),
     (status = 429, description = "Two other copies are in progress.", body = ErrorDetail),
 ))]
-pub async fn backup(State(app): State<Arc<App>>, Extension(caller): Extension<Caller>) -> Result<Response, PlainError> {
-    let (catalog, turn) = (Arc::clone(app.loaded()?.catalog.require_local(NO_COPIES)?), turn(&app)?);
-    // Fails if an index is unavailable: otherwise backups would silently lack it.
-    let indexes = counted(&app, "backup", catalog.all_or_none())?;
+pub async fn backup(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    QueryString(of): QueryString<BackupOf>,
+) -> Result<Response, PlainError> {
+    let loaded = app.loaded()?;
+    may(&caller, Action::Copy, of.index.as_deref())?;
+    let (catalog, turn) = (loaded.catalog.clone(), turn(&app)?);
+    let indexes = match &of.index {
+        Some(name) => vec![loaded.index(&caller, Action::Copy, name).await?],
+        // Fails if an index is unavailable: otherwise backups would silently lack it.
+        None => counted(&app, "backup", catalog.all_or_none().await)?,
+    };
     for index in &indexes {
         may(&caller, Action::Copy, Some(index.name()))?;
     }
@@ -167,7 +187,7 @@ pub async fn backup(State(app): State<Arc<App>>, Extension(caller): Extension<Ca
     Ok(([(header::CONTENT_TYPE, "application/x-tar")], body).into_response())
 }
 
-fn send_backup(catalog: &Catalog, indexes: &[Arc<Index>], output: BodyWriter) -> Result<(usize, u64), IndexError> {
+fn send_backup(catalog: &Catalog, indexes: &[Index], output: BodyWriter) -> Result<(usize, u64), IndexError> {
     let output = catalog.export(indexes, output)?;
     let bytes = output.finish().map_err(ragengine_index::archive::ArchiveError::Write)?;
     Ok((indexes.len(), bytes))
@@ -199,7 +219,7 @@ pub async fn restore(
     let loaded = app.loaded()?;
     may(&caller, Action::Copy, over.index.as_deref())?;
     let turn = turn(&app)?;
-    let (catalog, max_block_bytes) = (Arc::clone(loaded.catalog.require_local(NO_COPIES)?), app.max_block_bytes());
+    let (catalog, max_block_bytes) = (loaded.catalog.clone(), app.max_block_bytes());
     let restoring = made(Arc::clone(&loaded.generations), move || {
         let _turn = turn;
         // Refuses a backup that does not fit before it is uploaded.
@@ -213,12 +233,12 @@ pub async fn restore(
 /// Creates indexes, starts their generations and returns their names. Completes even if the client disconnects.
 async fn made<T: Send + 'static>(
     generations: Arc<Generations>,
-    make: impl FnOnce() -> Result<(Vec<Arc<Index>>, T), IndexError> + Send + 'static,
+    make: impl FnOnce() -> Result<(Vec<Index>, T), IndexError> + Send + 'static,
 ) -> Result<(Vec<String>, T), IndexError> {
     run_detached(async move {
         let (indexes, more) = blocking::run(make).await?;
         let names = indexes.iter().map(|index| index.name().to_owned()).collect();
-        generations.take_in(indexes.into_iter().map(ragengine_engine::Index::Local).collect()).await;
+        generations.take_in(indexes).await;
         Ok((names, more))
     })
     .await

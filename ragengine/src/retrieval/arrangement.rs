@@ -55,7 +55,7 @@ pub async fn arrange(
         stages.extend(stage);
     }
     if search.on.diversity != Diversity::None {
-        candidates.load_vectors(0..candidates.len().min(MAX_COMPARED)).await?;
+        candidates.load_first_vectors(MAX_COMPARED).await?;
         let diversifying = Diversifying::new(search, is_reranked, &app.settings.retrieval);
         let (arranged, stage) = pool.run(move || diversifying.arrange(candidates)).await?;
         candidates = arranged;

@@ -7,6 +7,7 @@
 
 mod indexes;
 mod queries;
+mod staging;
 mod syncs;
 mod types;
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use sqlx::{PgPool, query, query_scalar};
 
-pub use self::types::{Begun, CatalogueIndex, NewIndex, SourceSyncRow};
+pub use self::types::{Begun, CatalogueIndex, NewIndex, Published, SourceSyncRow};
 use crate::clock::representable;
 use crate::operation::Operations;
 use crate::postgres::text;

@@ -416,7 +416,7 @@ async fn a_backup_client_that_stops_reading_is_cut_off_and_a_third_one_is_refuse
     let mut rest = Vec::new();
     let read = clients.pop().unwrap().read_to_end(&mut rest).await;
     assert!(read.is_err() || !rest.ends_with(b"0\r\n\r\n"));
-    let refused = Client::new(&server.url).unwrap().backup().await;
+    let refused = Client::new(&server.url).unwrap().backup(None).await;
     assert!(!matches!(refused, Err(ClientError::Refused { status: 429, .. })));
 }
 

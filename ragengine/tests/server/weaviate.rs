@@ -159,9 +159,8 @@ async fn what_an_external_engine_cannot_do_is_said() {
     let server = shared.server("").await;
     server.add("docs", &[("fact", "A fact.")]).await;
     for (refused, words) in [
-        (server.get("/backup").await, "its own tools"),
-        (server.post("/persist/docs", &json!({})).await, "its own tools"),
-        (server.post("/load/docs", &json!({})).await, "its own tools"),
+        (server.post("/persist/docs", &json!({})).await, "GET /backup"),
+        (server.post("/load/docs", &json!({})).await, "GET /backup"),
         (server.put("/indexes/docs", &json!({"chunking": {"maxTokens": 99}})).await, "make a new index"),
         (server.put("/indexes/other", &json!({"vectorIndex": "SQ8"})).await, "HNSW"),
     ] {
@@ -171,6 +170,97 @@ async fn what_an_external_engine_cannot_do_is_said() {
     // The same settings change nothing.
     server.put("/indexes/docs", &json!({})).await.ok();
     assert_eq!(server.get("/indexes").await.ok(), json!(["docs"]), "a refused index is not left behind");
+}
+
+/// What retrieval finds of some questions, without the moment.
+async fn answers(server: &Server) -> Vec<Vec<(Value, Value)>> {
+    let mut answers = Vec::new();
+    for (query, retrieval) in [("annual tax return", "dense"), ("cats", "dense"), ("tax", "text"), ("moon", "hybrid")] {
+        let found = retrieve(server, json!({"query": query, "pipeline": {"retrieval": retrieval}})).await;
+        answers.push(found.iter().map(|node| (node["doc_id"].clone(), node["node_id"].clone())).collect());
+    }
+    answers
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_moves_to_weaviate_and_back_without_its_texts_being_embedded_again() {
+    let shared = Shared::start().await;
+    let (local, external) = (Server::start("{retrieval: {maxDistance: 1.1}}").await, shared.server("").await);
+    local.add("docs", &FACTS).await;
+    let paged = json!({"doc_id": "paged", "text": "First page.\u{c}Second page.", "source": "s", "revision": "r1",
+        "metadata": {"split_type": "pages", "list": [1, {"a": null}], "title": "Pages"}});
+    local.post("/index", &json!({"index_name": "docs", "documents": [paged]})).await.ok();
+    local.put("/indexes/docs/sources/s", &json!({"sync_id": "1", "phase": "complete", "revision": "r1"})).await.ok();
+    let embedded = |server: &Server| {
+        let app = std::sync::Arc::clone(&server.app);
+        async move {
+            app.metrics
+                .render(&[])
+                .unwrap()
+                .lines()
+                .find(|line| line.contains("embedded_texts_total{purpose=\"passage\""))
+                .map(str::to_owned)
+        }
+    };
+    let (before, wanted) = (embedded(&external).await, answers(&local).await);
+
+    let migrate = |from: &str, to: &str, more: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ragengine"));
+        command.args(["migrate", "--index", "docs", "--from", from, "--to", to]).args(more);
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+    };
+    let moved = migrate(&local.url, &external.url, &[]).await.unwrap();
+    assert!(moved.status.success(), "{}", String::from_utf8_lossy(&moved.stderr));
+    let shown = String::from_utf8_lossy(&moved.stdout).into_owned();
+    assert!(shown.contains(&format!("{} documents", FACTS.len() + 1)) && !shown.contains("changed"), "{shown}");
+    assert_eq!((answers(&external).await, embedded(&external).await), (wanted.clone(), before));
+    for path in
+        ["/indexes/docs/documents?limit=100", "/indexes/docs/documents/paged", "/indexes/docs/sources/s/documents"]
+    {
+        assert_eq!(external.get(path).await.ok(), local.get(path).await.ok(), "{path}");
+    }
+    assert_eq!(external.get("/indexes/docs/sources/s").await.ok()["sync"]["revision"], "r1");
+
+    // It exists there by now.
+    let refused = migrate(&local.url, &external.url, &[]).await.unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--overwrite"), "{refused:?}");
+    external.post("/indexes/docs/documents/delete", &json!({"doc_ids": ["paged"]})).await.ok();
+    let back = migrate(&external.url, &local.url, &["--overwrite"]).await.unwrap();
+    assert!(back.status.success(), "{}", String::from_utf8_lossy(&back.stderr));
+    assert_eq!(local.get("/indexes/docs/documents").await.ok()["total_items"], FACTS.len());
+    assert_eq!(answers(&local).await, wanted);
+
+    // Replaced at once, also for another server.
+    let other = shared.server("").await;
+    let again = migrate(&local.url, &external.url, &["--overwrite"]).await.unwrap();
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+    assert_eq!(other.get("/indexes/docs/documents").await.ok()["total_items"], FACTS.len());
+    assert_eq!(answers(&other).await, wanted);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_backup_changes_nothing() {
+    let shared = Shared::start().await;
+    let server = shared.server("").await;
+    server.add("docs", &FACTS).await;
+    let backup = reqwest::get(format!("{}/backup", server.url)).await.unwrap().bytes().await.unwrap();
+    let restore = |bytes: Vec<u8>, query: &str| {
+        let request = reqwest::Client::new().post(format!("{}/restore{query}", server.url)).body(bytes);
+        async move { request.send().await.unwrap().status().as_u16() }
+    };
+    let mut damaged = backup.to_vec();
+    let place = damaged.len() / 2;
+    damaged[place] ^= 1;
+    assert_eq!(restore(damaged, "?overwrite=true").await, 400);
+    assert_eq!(restore(backup[..place].to_vec(), "?overwrite=true").await, 400);
+    assert_eq!(restore(backup.to_vec(), "").await, 409);
+    assert_eq!(server.get("/indexes/docs/documents").await.ok()["total_items"], FACTS.len());
+    server.delete("/indexes/docs").await.ok();
+    assert_eq!(restore(backup.to_vec(), "").await, 200);
+    assert_eq!(server.get("/indexes/docs/documents").await.ok()["total_items"], FACTS.len());
+    assert_eq!(server.get("/indexes").await.ok(), json!(["docs"]));
+    let left = shared.postgres.sql("SELECT count(*) FROM ragengine_index_catalogue WHERE state <> 'ready'");
+    assert_eq!(left.trim(), "0", "what was made of damaged copies is gone");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,6 +18,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 pub use deletion::Deletion;
 pub use objects::{Object, StoredObject};
@@ -35,6 +36,9 @@ const CONSISTENCY: (&str, &str) = ("consistency_level", "QUORUM");
 /// The wait before the second attempt. It doubles for the third.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
+/// Requests that a client sends at the same time. Others wait.
+const CONCURRENT_REQUESTS: usize = 128;
+
 /// A client. Clones share connections.
 #[derive(Clone)]
 pub struct Client {
@@ -43,6 +47,8 @@ pub struct Client {
     api_key: Option<ApiKey>,
     max_reply_bytes: usize,
     attempts: u32,
+    /// The requests that may run at the same time.
+    turns: Arc<Semaphore>,
     metrics: Option<Arc<WeaviateMetrics>>,
 }
 
@@ -105,7 +111,15 @@ impl Client {
             .build()
             .map_err(|error| WeaviateError::Unreachable(body::describe(error)))?;
         let ClientOptions { api_key, max_reply_bytes, attempts, metrics, .. } = options;
-        Ok(Self { http, url, api_key, max_reply_bytes, attempts: attempts.max(1), metrics })
+        Ok(Self {
+            http,
+            url,
+            api_key,
+            max_reply_bytes,
+            attempts: attempts.max(1),
+            turns: Arc::new(Semaphore::new(CONCURRENT_REQUESTS)),
+            metrics,
+        })
     }
 
     /// Succeeds if Weaviate is ready.
@@ -182,6 +196,8 @@ impl Client {
     }
 
     async fn attempt(&self, request: reqwest::RequestBuilder) -> Result<Vec<u8>, WeaviateError> {
+        // The semaphore is never closed.
+        let _turn = self.turns.acquire().await;
         let mut response = request.send().await.map_err(body::failure)?;
         let status = response.status();
         let body = body::read(&mut response, self.max_reply_bytes).await?;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::WeaviateError;
+use crate::client::Found;
 use crate::generation::Generation;
 use crate::property::Property;
 
@@ -94,6 +95,45 @@ pub struct WholeDocument {
     pub chunks: Vec<ChunkPlace>,
 }
 
+/// A chunk that is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredChunk {
+    /// Its position in the document, from 0.
+    pub ordinal: u32,
+    /// The headings above it, joined by ` > `.
+    pub heading: Option<String>,
+    /// Its page, from 1.
+    pub page: Option<u32>,
+    /// Its text.
+    pub text: String,
+    /// The hash of its embedded text, in hexadecimal digits.
+    pub hash: String,
+    /// Its vector.
+    pub vector: Vec<f32>,
+}
+
+impl StoredChunk {
+    /// The properties of a chunk, without what filters ask and its words.
+    pub(crate) const PROPERTIES: &[Property] =
+        &[Property::DOCUMENT, Property::ORDINAL, Property::HEADING, Property::PAGE, Property::TEXT, Property::HASH];
+
+    /// The chunk in an object, and the id of its document's object.
+    pub(crate) fn read(found: Found) -> Result<(Uuid, Self), WeaviateError> {
+        let Found { properties, vector, .. } = found;
+        let document = text(&properties, Property::DOCUMENT)?.parse().map_err(|_| damaged(Property::DOCUMENT))?;
+        let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let chunk = Self {
+            ordinal: small(number(&properties, Property::ORDINAL)?),
+            heading: optional_text(&properties, Property::HEADING).map(str::to_owned),
+            page: optional_number(&properties, Property::PAGE).map(small),
+            text: text(&properties, Property::TEXT)?.to_owned(),
+            hash: text(&properties, Property::HASH)?.to_owned(),
+            vector,
+        };
+        Ok((document, chunk))
+    }
+}
+
 /// The properties of a record.
 pub const RECORD_PROPERTIES: &[Property] = &[
     Property::DOC_ID,
@@ -120,7 +160,7 @@ impl DocumentRecord {
             metadata: serde_json::from_str(metadata).map_err(|_| damaged(Property::METADATA))?,
             source: optional_text(properties, Property::SOURCE).map(str::to_owned),
             content_hash: text(properties, Property::CONTENT_HASH)?.to_owned(),
-            revision: optional_text(properties, Property::REVISION).map(str::to_owned),
+            revision: optional_text(properties, Property::REVISION).and_then(|kept| revision_of(kept, properties)),
             chunk_count: number(properties, Property::CHUNK_COUNT)?,
             text_bytes: number(properties, Property::TEXT_BYTES)?,
         };
@@ -138,11 +178,22 @@ impl DocumentRecord {
             (Property::CHUNK_COUNT, self.chunk_count.into()),
             (Property::TEXT_BYTES, self.text_bytes.into()),
         ];
-        for (property, value) in [(Property::SOURCE, &self.source), (Property::REVISION, &self.revision)] {
-            properties.extend(value.as_deref().map(|value| (property, Value::from(value))));
-        }
+        properties.extend(self.source.as_deref().map(|source| (Property::SOURCE, Value::from(source))));
+        let revision = self.revision.as_deref().map(|revision| kept_revision(&self.content_hash, revision));
+        properties.extend(revision.map(|revision| (Property::REVISION, Value::from(revision))));
         properties
     }
+}
+
+/// A revision as it is kept: with the hash of its content, because it is set without a look at the other properties.
+pub fn kept_revision(content_hash: &str, revision: &str) -> String {
+    format!("{content_hash} {revision}")
+}
+
+/// The revision of the content that the document has. None if it is that of another content.
+fn revision_of(kept: &str, properties: &Map<String, Value>) -> Option<String> {
+    let revision = kept.strip_prefix(optional_text(properties, Property::CONTENT_HASH)?)?.strip_prefix(' ')?;
+    Some(revision.to_owned())
 }
 
 /// A text that an object has.

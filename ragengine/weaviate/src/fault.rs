@@ -15,13 +15,13 @@ impl Fault for WeaviateError {
             | Self::Unavailable { .. }
             | Self::NotStored { .. }
             | Self::NotDeleted(_) => Class::Unavailable,
-            Self::Refused { .. } | Self::Query(_) | Self::LongReply { .. } | Self::Reply(_) => Class::Upstream,
+            Self::Refused { .. } | Self::Query(_) | Self::LongReply { .. } | Self::Reply(_) | Self::Vector => {
+                Class::Upstream
+            }
             Self::NoSuchIndex(_) => Class::NotFound,
-            Self::LongName(_)
-            | Self::Vector
-            | Self::ManyValues { .. }
-            | Self::LongComparison { .. }
-            | Self::ManyConditions { .. } => Class::Invalid,
+            Self::LongName(_) | Self::ManyValues { .. } | Self::LongComparison { .. } | Self::ManyConditions { .. } => {
+                Class::Invalid
+            }
             Self::Setting { .. } => Class::Internal,
         }
     }

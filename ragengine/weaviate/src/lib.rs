@@ -33,7 +33,7 @@ pub mod property;
 
 pub use api_key::ApiKey;
 pub use client::{Client, ClientOptions, VectorIndex};
-pub use document::{Chunk, ChunkPlace, Document, DocumentRecord, WholeDocument};
+pub use document::{Chunk, ChunkPlace, Document, DocumentRecord, StoredChunk, WholeDocument};
 pub use error::WeaviateError;
 pub use generation::Generation;
 pub use index::{DenseSearch, Hit, Index, IndexShape, IndexSize, Page, Selection, WordSearch, index_names};

@@ -49,7 +49,7 @@ pub struct ExternalCatalog {
     data_id: String,
     /// Indexes that were opened, for what they keep in memory, and for reads while the database does not answer.
     pub(super) known: RwLock<BTreeMap<String, Arc<ExternalIndex>>>,
-    pub(super) problem: RwLock<Option<String>>,
+    pub(super) problems: RwLock<Vec<String>>,
     /// Who this server is among those that share the indexes.
     pub(super) holder: Uuid,
     analyzer: Analyzer,
@@ -70,12 +70,12 @@ impl ExternalCatalog {
             options,
             data_id,
             known: RwLock::default(),
-            problem: RwLock::default(),
+            problems: RwLock::default(),
             holder: Uuid::new_v4(),
             analyzer,
             watching: Mutex::default(),
         });
-        catalog.refresh().await?;
+        *catalog.problems.write() = catalog.refresh().await?;
         let tasks =
             [tokio::spawn(watch::refresh(Arc::clone(&catalog))), tokio::spawn(watch::sweep(Arc::clone(&catalog)))];
         *catalog.watching.lock() = tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect();
@@ -92,9 +92,9 @@ impl ExternalCatalog {
         self.known.read().values().cloned().collect()
     }
 
-    /// What is wrong with Weaviate or the database. None if the latest look at both succeeded.
-    pub fn problem(&self) -> Option<String> {
-        self.problem.read().clone()
+    /// What was wrong with indexes, or with the list of them, some seconds ago.
+    pub fn problems(&self) -> Vec<String> {
+        self.problems.read().clone()
     }
 
     /// The names of all indexes, in order.
@@ -106,6 +106,19 @@ impl ExternalCatalog {
                 self.known.read().keys().cloned().collect()
             }
         }
+    }
+
+    /// All indexes, ordered by name.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails, or Weaviate does not have one of them.
+    pub async fn all_or_none(&self) -> Result<Vec<Arc<ExternalIndex>>, IndexError> {
+        let mut indexes = Vec::new();
+        for row in self.options.catalogue.all().await.map_err(of_catalogue)? {
+            indexes.push(self.opened(row).await?);
+        }
+        Ok(indexes)
     }
 
     /// Returns the index of this name. While the database does not answer, one that is known.
@@ -156,9 +169,10 @@ impl ExternalCatalog {
             Begun::TooMany => Err(IndexError::TooMany(max_indexes)),
             Begun::Made(row) => {
                 let shape = self.shape(&read_record(&row)?)?;
-                let (client, namespace) = (self.options.client.clone(), &self.options.namespace);
-                Engine::create(client, namespace, &name_in_engine(&row), &shape).await.map_err(of_engine)?;
+                self.made_in_engine(&row, &shape).await?;
                 if !catalogue.finish(row.number).await.map_err(of_catalogue)? {
+                    // It was deleted meanwhile, perhaps before all of it was made.
+                    self.finish_deletion_or_leave(&row).await;
                     return Err(IndexError::NoSuchIndex(name.to_owned()));
                 }
                 info!(index = name, "index created");
@@ -178,10 +192,22 @@ impl ExternalCatalog {
         let row = row.ok_or_else(|| IndexError::NoSuchIndex(name.to_owned()))?;
         self.known.write().remove(name);
         info!(index = name, "index deleted");
-        if let Err(error) = self.finish_deletion(&row).await {
-            warn!(index = name, reason = error.for_log(), "a deleted index is left in the vector engine until later");
-        }
+        self.finish_deletion_or_leave(&row).await;
         Ok(())
+    }
+
+    /// Makes what Weaviate has of an index, or completes it.
+    pub(super) async fn made_in_engine(&self, row: &CatalogueIndex, shape: &IndexShape) -> Result<Engine, IndexError> {
+        let (client, namespace) = (self.options.client.clone(), &self.options.namespace);
+        Engine::create(client, namespace, &name_in_engine(row), shape).await.map_err(of_engine)
+    }
+
+    /// Deletes what Weaviate has of an index whose deletion was begun. If that fails, it is tried again later.
+    pub(super) async fn finish_deletion_or_leave(&self, row: &CatalogueIndex) {
+        if let Err(error) = self.finish_deletion(row).await {
+            let reason = error.for_log();
+            warn!(index = row.name, reason, "a deleted index is left in the vector engine until later");
+        }
     }
 
     /// Deletes what Weaviate has of an index whose deletion was begun.
@@ -195,7 +221,7 @@ impl ExternalCatalog {
     /// The index of a row, which is opened once.
     pub(super) async fn opened(&self, row: CatalogueIndex) -> Result<Arc<ExternalIndex>, IndexError> {
         if let Some(known) = self.known.read().get(&row.name)
-            && known.number == row.number
+            && known.is_of(&row)
         {
             return Ok(Arc::clone(known));
         }
@@ -225,14 +251,14 @@ impl ExternalCatalog {
             seen: Default::default(),
         });
         let mut known = self.known.write();
-        let kept = known.entry(row.name).or_insert_with(|| Arc::clone(&index));
-        if kept.number < index.number {
+        let kept = known.entry(row.name.clone()).or_insert_with(|| Arc::clone(&index));
+        if !kept.is_of(&row) {
             *kept = index;
         }
         Ok(Arc::clone(kept))
     }
 
-    fn shape(&self, record: &IndexRecord) -> Result<IndexShape, IndexError> {
+    pub(super) fn shape(&self, record: &IndexRecord) -> Result<IndexShape, IndexError> {
         let vector_index = match in_engine(record.vector_index) {
             VectorIndexKind::Flat => VectorIndex::Flat,
             VectorIndexKind::Hnsw { m } => VectorIndex::Hnsw {

@@ -41,6 +41,11 @@ impl FoundChunks {
         Ok(())
     }
 
+    /// Whether the vector of a result is known.
+    pub fn has_vector(&self, found: &Found) -> bool {
+        self.vectors.contains_key(&self.hit(found).id)
+    }
+
     /// The vector of a result.
     ///
     /// # Errors

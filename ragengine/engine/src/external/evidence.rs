@@ -27,7 +27,7 @@ impl ExternalIndex {
             by_words: Some((text, COMPARED)),
             adds_scores: true,
         };
-        let words = self.analyzer.clone().words_of_query(text);
+        let words = self.words(text).await?;
         let (searched, frequencies, background) = tokio::try_join!(
             self.searched(search),
             Frequencies::of(&self.engine, &words, chunks as u64),

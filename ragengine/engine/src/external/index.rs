@@ -9,7 +9,7 @@ use ragengine_index::sources::{Syncs, owned_sources};
 use ragengine_index::{Analyzer, IndexError, IndexSize};
 use ragengine_pipeline::filter::Filter;
 use ragengine_settings::{EmbeddingSource, VectorIndexKind};
-use ragengine_stores::IndexCatalogue;
+use ragengine_stores::{CatalogueIndex, IndexCatalogue};
 use ragengine_weaviate::{Index as Engine, Selection};
 use tokio::sync::Mutex;
 use uuid::Uuid;
@@ -30,7 +30,7 @@ pub struct ExternalIndex {
     pub(super) analyzer: Analyzer,
     pub(super) background: BackgroundDistances,
     /// Held by a writer of this server, so that the documents of a request are compared with what others have written.
-    pub(super) writing: Mutex<()>,
+    pub(super) writing: Arc<Mutex<()>>,
     pub(super) cursors: Cursors,
     pub(super) seen: RwLock<Seen>,
 }
@@ -87,20 +87,31 @@ impl ExternalIndex {
         self.engine.size(selection).await.map(size_of).map_err(of_engine)
     }
 
-    /// The id of the store, and the number of the latest change.
+    /// The id of the store, and the number of the latest change. None while it is being changed.
     ///
     /// # Errors
     ///
     /// [`IndexError::NoSuchIndex`] if it was deleted, or if the database fails.
-    pub async fn version(&self) -> Result<(Uuid, u64), IndexError> {
-        Ok((self.store_id, self.changes().await?))
+    pub async fn version(&self) -> Result<Option<(Uuid, u64)>, IndexError> {
+        let row = self.row().await?;
+        Ok((!row.is_changing).then_some((self.store_id, row.changes.unsigned_abs())))
     }
 
-    /// The number of the latest change.
-    pub(super) async fn changes(&self) -> Result<u64, IndexError> {
+    /// What the catalogue has of it now.
+    pub(super) async fn row(&self) -> Result<CatalogueIndex, IndexError> {
         let row = self.catalogue.get(&self.name).await.map_err(of_catalogue)?;
-        let row = row.filter(|row| row.number == self.number).ok_or_else(|| self.gone())?;
-        Ok(row.changes.unsigned_abs())
+        row.filter(|row| self.is_of(row)).ok_or_else(|| self.gone())
+    }
+
+    /// Whether a row is this index. Numbers come again when the database is restored.
+    pub(super) fn is_of(&self, row: &CatalogueIndex) -> bool {
+        row.number == self.number && row.store_id == self.store_id.to_string()
+    }
+
+    /// The error of a request, or that the index is gone by now.
+    pub async fn explained(&self, error: IndexError) -> IndexError {
+        let may_be_gone = matches!(&error, IndexError::Engine(error) if ["query", "refused"].contains(&error.kind()));
+        if may_be_gone && matches!(self.row().await, Err(IndexError::NoSuchIndex(_))) { self.gone() } else { error }
     }
 
     /// The index as the API describes it.

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use ragengine_client::wire::{
     ChunkPlace, DocumentList, ListedDocument, SourceDocument, SourceDocuments, WholeDocument,
 };
@@ -9,6 +11,7 @@ use ragengine_weaviate::{DocumentRecord, Selection};
 use super::ExternalIndex;
 use super::chunks::hash_of;
 use super::fault::of_engine;
+use crate::ChunkAt;
 
 /// Documents that are passed over at once.
 const SKIPPED_AT_ONCE: usize = 1000;
@@ -27,26 +30,28 @@ impl ExternalIndex {
     /// If the filter cannot be used, or Weaviate or the database fails.
     pub async fn list(&self, filter: &Filter, page: &Page, length: TextLength) -> Result<DocumentList, IndexError> {
         let Listed { records, total } = self.page(&format!("{filter:?}"), Selection::Filter(filter), page).await?;
-        let texts = self.engine.texts(&records).await.map_err(of_engine)?;
         let (mut documents, mut left) = (Vec::with_capacity(records.len()), length.together);
-        for (record, text) in records.into_iter().zip(texts) {
-            // Without a text it was replaced or deleted after the list was read.
-            let (record, text) = match text {
-                Some(text) => (record, text),
-                None => match self.engine.whole_document(&record.doc_id).await.map_err(of_engine)? {
-                    Some(whole) => (whole.record, whole.text),
-                    None => continue,
-                },
-            };
-            let shown: String = text.chars().take(length.each.min(left)).collect();
-            left -= shown.chars().count();
-            documents.push(ListedDocument {
-                doc_id: record.doc_id,
-                is_truncated: shown.len() < text.len(),
-                text: shown,
-                metadata: record.metadata,
-                source: record.source,
-            });
+        for records in groups(&records) {
+            let texts = self.engine.texts(records).await.map_err(of_engine)?;
+            for (record, text) in records.iter().zip(texts) {
+                // Without a text it was replaced or deleted after the list was read.
+                let (record, text) = match text {
+                    Some(text) => (record.clone(), text),
+                    None => match self.engine.whole_document(&record.doc_id).await.map_err(of_engine)? {
+                        Some(whole) => (whole.record, whole.text),
+                        None => continue,
+                    },
+                };
+                let shown: String = text.chars().take(length.each.min(left)).collect();
+                left -= shown.chars().count();
+                documents.push(ListedDocument {
+                    doc_id: record.doc_id,
+                    is_truncated: shown.len() < text.len(),
+                    text: shown,
+                    metadata: record.metadata,
+                    source: record.source,
+                });
+            }
         }
         Ok(DocumentList { count: documents.len(), documents, total_items: total })
     }
@@ -69,11 +74,11 @@ impl ExternalIndex {
 
     /// A page of a list, which has its name in the cursors.
     async fn page(&self, list: &str, selection: Selection<'_>, page: &Page) -> Result<Listed, IndexError> {
-        let changes = self.changes().await?;
+        let changes = self.row().await?.changes.unsigned_abs();
         let total = usize::try_from(self.size_of(selection).await?.documents).unwrap_or(usize::MAX);
         let (mut offset, mut after) = self.cursors.before(list, changes, page.offset);
         let mut records: Vec<DocumentRecord> = Vec::new();
-        while records.len() < page.limit && offset < total.max(page.offset) {
+        while records.len() < page.limit {
             let skipped = page.offset.saturating_sub(offset);
             let wanted = if skipped > 0 { skipped } else { page.limit - records.len() };
             let found = self.engine.list(selection, after, wanted.min(SKIPPED_AT_ONCE)).await.map_err(of_engine)?;
@@ -108,14 +113,47 @@ impl ExternalIndex {
         Ok(Some(WholeDocument { doc_id, text, metadata, source, chunks }))
     }
 
-    /// Whether a document still has this chunk, unchanged.
+    /// For each list of chunks, whether their documents still have all of them, unchanged. Each document is read once.
     ///
     /// # Errors
     ///
     /// If Weaviate fails.
-    pub async fn has_chunk(&self, doc_id: &str, ordinal: u32, node_id: &str) -> Result<bool, IndexError> {
-        let document = self.whole_document(doc_id).await?;
-        let chunk = document.as_ref().and_then(|document| document.chunks.get(ordinal as usize));
-        Ok(chunk.is_some_and(|chunk| chunk.node_id == node_id))
+    pub async fn have_chunks(&self, wanted: &[Vec<ChunkAt>]) -> Result<Vec<bool>, IndexError> {
+        let mut documents: HashMap<&str, Option<WholeDocument>> = HashMap::new();
+        let mut have = Vec::with_capacity(wanted.len());
+        for chunks in wanted {
+            let mut has_all = true;
+            for chunk in chunks {
+                if !documents.contains_key(chunk.doc_id.as_str()) {
+                    documents.insert(&chunk.doc_id, self.whole_document(&chunk.doc_id).await?);
+                }
+                let document = documents.get(chunk.doc_id.as_str()).and_then(Option::as_ref);
+                let known = document.and_then(|document| document.chunks.get(chunk.ordinal as usize));
+                has_all = has_all && known.is_some_and(|known| known.node_id == chunk.node_id);
+            }
+            have.push(has_all);
+        }
+        Ok(have)
     }
+}
+
+/// Documents whose texts are read together, and the most bytes of these texts. A longer one is read alone.
+const READ_AT_ONCE: usize = 100;
+const READ_BYTES: u64 = 8 << 20;
+
+/// Documents in groups whose texts are read together.
+pub(super) fn groups(documents: &[DocumentRecord]) -> Vec<&[DocumentRecord]> {
+    let (mut groups, mut begin, mut bytes) = (Vec::new(), 0, 0);
+    for (position, document) in documents.iter().enumerate() {
+        let is_full = position - begin == READ_AT_ONCE || bytes + document.text_bytes > READ_BYTES;
+        if is_full && position > begin {
+            groups.push(&documents[begin..position]);
+            (begin, bytes) = (position, 0);
+        }
+        bytes += document.text_bytes;
+    }
+    if begin < documents.len() {
+        groups.push(&documents[begin..]);
+    }
+    groups
 }

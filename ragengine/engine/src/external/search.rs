@@ -1,9 +1,9 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ragengine_embedding::Windows;
-use ragengine_index::IndexError;
 use ragengine_index::search::{Both, ByWords, Found, Fusion, Hit as Near, Query, Results, TextHit, TextOutcome, fused};
+use ragengine_index::{IndexError, QueryWord};
 use ragengine_pipeline::filter::Filter;
 use ragengine_weaviate::{DenseSearch, Hit, WordSearch};
 use uuid::Uuid;
@@ -71,9 +71,18 @@ impl ExternalIndex {
         Ok(Some(query.squared_distance(vector).ok_or_else(other_width)?))
     }
 
+    /// The words of a question. Those of a long one are found outside of the async runtime.
+    pub(super) async fn words(&self, text: &str) -> Result<BTreeSet<QueryWord>, IndexError> {
+        let (mut analyzer, text) = (self.analyzer.clone(), text.to_owned());
+        ragengine_compute::run(text.len(), move |_| Ok::<_, IndexError>(analyzer.words_of_query(&text))).await
+    }
+
     /// Makes both searches at the same time.
     pub(super) async fn searched(&self, search: Search<'_>) -> Result<Searched, IndexError> {
-        let words = search.by_words.map(|(text, _)| self.analyzer.clone().words_of_query(text)).unwrap_or_default();
+        let words = match search.by_words {
+            Some((text, _)) => self.words(text).await?,
+            None => BTreeSet::new(),
+        };
         let terms = if words.is_empty() { String::new() } else { searched_terms(&self.engine, &words).await? };
         let vectors: Vec<Vec<f32>> = search.vectors.iter().map(<[f32]>::to_vec).collect();
         let dense = DenseSearch { vectors: &vectors, top_k: search.nearest, filter: search.filter, has_vectors: false };

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use ragengine_client::wire::{PutSourceSync, SourceDescription};
-use ragengine_index::sources::{Held, Moment, SharedSync, Syncs, log_sync};
+use ragengine_index::sources::{Moment, SharedSync, Syncs, log_sync};
 use ragengine_index::{IndexError, IndexSize};
 use ragengine_stores::SourceSyncRow;
 use ragengine_weaviate::Selection;
@@ -16,7 +16,7 @@ pub(super) fn shared(row: &SourceSyncRow) -> Option<SharedSync> {
     Some(SharedSync { latest, began_ms: row.began_ms, leased_until_ms: row.leased_until_ms })
 }
 
-fn row(source: &str, shared: SharedSync) -> SourceSyncRow {
+pub(super) fn row_of(source: &str, shared: SharedSync) -> SourceSyncRow {
     SourceSyncRow {
         source: source.to_owned(),
         // Serialising texts and numbers cannot fail.
@@ -78,12 +78,13 @@ impl ExternalIndex {
     ) -> Result<SourceDescription, IndexError> {
         let mut logged = None;
         let update = |known: Option<SourceSyncRow>| {
-            let known = known.as_ref().and_then(shared);
+            // The lease of another server must hold, also of a newer one.
+            let known = known.map(|row| shared(&row).ok_or_else(|| self.unreadable(source))).transpose()?;
             let syncs = Syncs::shared(known.map(|sync| (source.to_owned(), sync)), now);
             let update = syncs.update(source, put, now)?;
-            let new = row(source, update.shared(now));
+            let new = row_of(source, update.shared(now));
             logged = Some(update);
-            Ok::<_, Held>(new)
+            Ok::<_, IndexError>(new)
         };
         let updated = self.catalogue.update_sync(self.number, source, update).await;
         let row = updated.map_err(|error| match error {
@@ -92,6 +93,11 @@ impl ExternalIndex {
         })??;
         logged.iter().for_each(|update| log_sync(&self.name, source, update));
         self.described(source, shared(&row)).await
+    }
+
+    fn unreadable(&self, source: &str) -> IndexError {
+        let reason = format!("a newer version of the server wrote the record of its source '{source}'");
+        IndexError::Unavailable { index: self.name.clone(), reason }
     }
 
     /// Deletes a source's documents, and then its synchronisation record. Returns the number of documents.

@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use futures_util::stream::{self, StreamExt as _};
 use jiff::Timestamp;
 use ragengine_errors::Logged as _;
 use ragengine_index::IndexError;
 use ragengine_index::sources::{Moment, Syncs};
+use ragengine_stores::CatalogueIndex;
 use tracing::{info, warn};
 
+use super::ExternalCatalog;
 use super::fault::{of_catalogue, of_engine};
 use super::index::Seen;
 use super::sources::shared;
-use super::{ExternalCatalog, ExternalIndex};
 
 /// How old sizes become.
 const REFRESH: Duration = Duration::from_secs(10);
@@ -33,14 +34,16 @@ const AT_ONCE: usize = 4;
 pub async fn refresh(catalog: Arc<ExternalCatalog>) {
     loop {
         tokio::time::sleep(REFRESH).await;
-        let problem = catalog.refresh().await.err();
-        if let Some(error) = &problem
-            && catalog.problem.read().is_none()
-        {
-            warn!(kind = error.kind(), reason = error.for_log(), "the indexes cannot be looked at");
-        }
-        let words = problem.map(|error| format!("the vector engine or the list of its indexes: {error}"));
-        *catalog.problem.write() = words;
+        let problems = match catalog.refresh().await {
+            Ok(problems) => problems,
+            Err(error) => {
+                if catalog.problems.read().is_empty() {
+                    warn!(kind = error.kind(), reason = error.for_log(), "the list of indexes cannot be read");
+                }
+                vec![format!("the list of indexes: {error}")]
+            }
+        };
+        *catalog.problems.write() = problems;
     }
 }
 
@@ -55,8 +58,12 @@ pub async fn sweep(catalog: Arc<ExternalCatalog>) {
 }
 
 impl ExternalCatalog {
-    /// Reads which indexes there are, their sizes and their sources.
-    pub(super) async fn refresh(&self) -> Result<(), IndexError> {
+    /// Reads which indexes there are, their sizes and their sources. Returns what is wrong with single ones.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub(super) async fn refresh(&self) -> Result<Vec<String>, IndexError> {
         let catalogue = &self.options.catalogue;
         let rows = catalogue.all().await.map_err(of_catalogue)?;
         let now = Moment::now();
@@ -65,18 +72,28 @@ impl ExternalCatalog {
             let source = row.source.clone();
             syncs.entry(name).or_default().extend(shared(&row).map(|sync| (source, sync)));
         }
-        self.known.write().retain(|name, index| rows.iter().any(|row| row.name == *name && row.number >= index.number));
-        let look = |row| async {
-            let index: Arc<ExternalIndex> = self.opened(row).await?;
-            let size = index.size().await?;
-            Ok::<_, IndexError>((index, size))
+        self.known.write().retain(|_, index| rows.iter().any(|row| index.is_of(row)));
+        let look = |row: CatalogueIndex| async {
+            let name = row.name.clone();
+            let index = self.opened(row).await.map_err(|error| (name.clone(), error))?;
+            let size = index.size().await.map_err(|error| (name, error))?;
+            Ok((index, size))
         };
-        let looked = stream::iter(rows).map(look).buffer_unordered(AT_ONCE).try_collect::<Vec<_>>().await?;
-        for (index, size) in looked {
-            let syncs = Syncs::shared(syncs.remove(index.name()).unwrap_or_default(), &now);
-            *index.seen.write() = Seen { size, syncs };
+        let looked: Vec<Result<_, (String, IndexError)>> =
+            stream::iter(rows).map(look).buffer_unordered(AT_ONCE).collect().await;
+        let mut problems = Vec::new();
+        for looked in looked {
+            match looked {
+                Ok((index, size)) => {
+                    let syncs = Syncs::shared(syncs.remove(index.name()).unwrap_or_default(), &now);
+                    *index.seen.write() = Seen { size, syncs };
+                }
+                // Deleted since the list was read.
+                Err((_, IndexError::NoSuchIndex(_))) => {}
+                Err((name, error)) => problems.push(format!("index '{name}': {error}")),
+            }
         }
-        Ok(())
+        Ok(problems)
     }
 
     async fn sweep(&self) -> Result<(), IndexError> {
@@ -87,12 +104,16 @@ impl ExternalCatalog {
             return Ok(());
         }
         for row in catalogue.being_deleted().await.map_err(of_catalogue)? {
-            self.finish_deletion(&row).await?;
+            self.finish_deletion_or_leave(&row).await;
         }
         for index in self.seen() {
-            let deleted = index.engine.sweep(LONGEST_WRITE).await.map_err(of_engine)?;
-            if deleted > 0 {
-                info!(index = index.name(), objects = deleted, "leftovers of stopped writers deleted");
+            match index.engine.sweep(LONGEST_WRITE).await.map_err(of_engine) {
+                Ok(0) => {}
+                Ok(objects) => info!(index = index.name(), objects, "leftovers of stopped writers deleted"),
+                Err(error) => {
+                    let (kind, reason) = (error.kind(), error.for_log());
+                    warn!(index = index.name(), kind, reason, "leftovers of stopped writers are kept until later");
+                }
             }
         }
         Ok(())

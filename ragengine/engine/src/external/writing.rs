@@ -1,20 +1,25 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use ragengine_compute as compute;
 use ragengine_embedding::Embedding;
-use ragengine_index::chunking::Sizes;
+use ragengine_index::chunking::{Chunk as CutChunk, Sizes};
 use ragengine_index::whole_document::Places;
 use ragengine_index::writer::{
     Cutting, DocumentChange, Incoming, KnownDocument, Mode, Prepared, PreparedChunk, WriteOutcome, prepare,
 };
 use ragengine_index::{Analyzer, IndexError, NamedText};
+use ragengine_stores::StoreError;
 use ragengine_weaviate::{Chunk, ChunkPlace, Document, DocumentRecord};
 
 use super::ExternalIndex;
 use super::chunks::hash_of;
 use super::fault::{of_catalogue, of_engine};
 use super::words::terms_of_chunk;
+
+/// Revisions that are written at the same time.
+const REVISIONS_AT_ONCE: usize = 16;
 
 impl ExternalIndex {
     /// Writes documents, whose ids must differ. When this returns, every later search of every server finds them.
@@ -89,20 +94,29 @@ impl ExternalIndex {
             }
         }
         let (mut outcomes, mut documents) = (Vec::with_capacity(written.len()), Vec::new());
+        let mut revised = Vec::new();
         for Written { incoming, outcome, change } in written {
             outcomes.push(outcome);
             match change {
                 Change::Nothing => {}
                 Change::Everything(document) => documents.push(*document),
-                Change::Revision => {
-                    let Incoming { doc_id, content_hash, source, revision, .. } = &incoming;
-                    let put = self.engine.put_revision(doc_id, content_hash, source.as_deref(), revision.as_deref());
-                    put.await.map_err(of_engine)?;
-                }
+                Change::Revision => revised.push(incoming),
             }
         }
+        stream::iter(revised)
+            .map(|incoming| async move { self.put_revision(&incoming).await })
+            .buffer_unordered(REVISIONS_AT_ONCE)
+            .try_collect::<Vec<()>>()
+            .await?;
         self.engine.put(&documents).await.map_err(of_engine)?;
         Ok(outcomes)
+    }
+
+    async fn put_revision(&self, incoming: &Incoming) -> Result<(), IndexError> {
+        let Incoming { doc_id, content_hash, source, revision, .. } = incoming;
+        let Some(revision) = revision else { return Ok(()) };
+        let put = self.engine.put_revision(doc_id, content_hash, source.as_deref(), revision);
+        put.await.map(drop).map_err(of_engine)
     }
 
     /// Deletes documents. Returns for each id whether it existed.
@@ -115,10 +129,10 @@ impl ExternalIndex {
         self.changing(move |index| async move { index.engine.delete(&doc_ids).await.map_err(of_engine) }).await
     }
 
-    /// Changes documents, one request of this server after the other, and goes on without the caller.
+    /// Changes documents, one request of this server after the other. Once begun, it goes on without the caller.
     ///
-    /// The number of changes is raised before, so that nothing is changed while the database does not answer, and after,
-    /// so that no answer that was made in between is given again.
+    /// The catalogue knows that the index is being changed, so that no answer that is made meanwhile is given again, and
+    /// nothing is changed while the database does not answer.
     pub(super) async fn changing<T, F>(
         self: &Arc<Self>,
         change: impl FnOnce(Arc<Self>) -> F + Send + 'static,
@@ -128,14 +142,16 @@ impl ExternalIndex {
         F: Future<Output = Result<T, IndexError>> + Send + 'static,
     {
         let index = Arc::clone(self);
+        // A caller that leaves while it waits leaves nothing behind.
+        let writing = Arc::clone(&self.writing).lock_owned().await;
         let changing = tokio::spawn(async move {
-            let _writing = index.writing.lock().await;
-            index.count_change().await?;
+            let _writing = writing;
+            index.is_there(index.catalogue.begin_change(index.number).await)?;
             let changed = change(Arc::clone(&index)).await;
             // Also after an error, because some documents may be changed.
-            let counted = index.count_change().await;
+            let ended = index.is_there(index.catalogue.end_change(index.number).await);
             let changed = changed?;
-            counted.map(|()| changed)
+            ended.map(|()| changed)
         });
         match changing.await {
             Ok(changed) => changed,
@@ -146,9 +162,13 @@ impl ExternalIndex {
         }
     }
 
-    async fn count_change(&self) -> Result<(), IndexError> {
-        let changes = self.catalogue.changed(self.number).await.map_err(of_catalogue)?;
-        changes.map(drop).ok_or_else(|| self.gone())
+    fn is_there(&self, counted: Result<bool, StoreError>) -> Result<(), IndexError> {
+        if counted.map_err(of_catalogue)? { Ok(()) } else { Err(self.gone()) }
+    }
+
+    /// Whether a change is being made by this server.
+    pub fn is_changing(&self) -> bool {
+        self.writing.try_lock().is_err()
     }
 }
 
@@ -181,20 +201,10 @@ fn document(incoming: &Incoming, chunks: &[PreparedChunk], analyzer: &mut Analyz
     let named = NamedText::of(&incoming.metadata);
     let mut places = Places::of(&incoming.text);
     let chunk = |prepared: &PreparedChunk| {
-        let chunk = prepared.chunk();
+        let mut chunk = chunk_of(prepared.chunk(), prepared.hash(), prepared.vector().to_vec(), &named, analyzer);
         let place = places.next(&chunk.text);
-        Chunk {
-            place: ChunkPlace {
-                start: place.map(|(start, _)| start),
-                end: place.map(|(_, end)| end),
-                heading: chunk.heading.clone(),
-                page: chunk.page,
-                hash: hex::encode(prepared.hash()),
-            },
-            terms: terms_of_chunk(analyzer, &named, chunk.heading.as_deref(), &chunk.text),
-            text: chunk.text.clone(),
-            vector: prepared.vector().to_vec(),
-        }
+        (chunk.place.start, chunk.place.end) = (place.map(|(start, _)| start), place.map(|(_, end)| end));
+        chunk
     };
     Document {
         chunks: chunks.iter().map(chunk).collect(),
@@ -204,5 +214,22 @@ fn document(incoming: &Incoming, chunks: &[PreparedChunk], analyzer: &mut Analyz
         source: incoming.source.clone(),
         content_hash: incoming.content_hash.clone(),
         revision: incoming.revision.clone(),
+    }
+}
+
+/// A chunk for Weaviate, whose place in the text is not known yet.
+pub(super) fn chunk_of(
+    chunk: &CutChunk,
+    hash: [u8; 32],
+    vector: Vec<f32>,
+    document: &NamedText,
+    analyzer: &mut Analyzer,
+) -> Chunk {
+    let (heading, page) = (chunk.heading.clone(), chunk.page);
+    Chunk {
+        place: ChunkPlace { start: None, end: None, heading, page, hash: hex::encode(hash) },
+        terms: terms_of_chunk(analyzer, document, chunk.heading.as_deref(), &chunk.text),
+        text: chunk.text.clone(),
+        vector,
     }
 }

@@ -38,8 +38,7 @@ pub struct BackgroundDistances(Mutex<Option<(usize, Distribution)>>);
 impl BackgroundDistances {
     /// The distances, if they are known for about this number of chunks.
     pub fn known(&self, chunks: usize) -> Option<Distribution> {
-        let (then, distribution) = (*self.0.lock())?;
-        (then / 2..=then.saturating_mul(2)).contains(&chunks).then_some(distribution)
+        current(*self.0.lock(), chunks)
     }
 
     /// Keeps the distances of a sample of vectors.
@@ -50,8 +49,20 @@ impl BackgroundDistances {
     }
 
     fn get(&self, chunks: usize, reader: &Reader) -> Result<Distribution, StoreError> {
-        self.known(chunks).map_or_else(|| Ok(self.keep(chunks, &sample(reader)?)), Ok)
+        // Held, so that questions at the same time do not all take a sample.
+        let mut known = self.0.lock();
+        if let Some(distribution) = current(*known, chunks) {
+            return Ok(distribution);
+        }
+        let distribution = Distribution::of(&sample(reader)?);
+        *known = Some((chunks, distribution));
+        Ok(distribution)
     }
+}
+
+fn current(known: Option<(usize, Distribution)>, chunks: usize) -> Option<Distribution> {
+    let (then, distribution) = known?;
+    (then / 2..=then.saturating_mul(2)).contains(&chunks).then_some(distribution)
 }
 
 impl Distribution {

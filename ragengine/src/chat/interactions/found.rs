@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use ragengine_embedding::Windows;
-use ragengine_engine::Index;
+use ragengine_engine::{ChunkAt, Index};
 use ragengine_pipeline::interactions::limits::TOP_K_OF_PROVIDER;
 use ragengine_pipeline::interactions::priority::{Priority, prioritised, up_share};
 use ragengine_stores::Similar;
@@ -47,34 +47,24 @@ pub(super) async fn find(app: &App, asked: &Arc<Asked>, vectors: &Windows) -> Re
     Ok(in_order(present, &shares))
 }
 
-/// The first interactions whose chunks are all still there. One whose chunks cannot be read counts as gone.
+/// The first interactions whose chunks are all still there. Those whose chunks cannot be read count as gone.
 async fn present(index: &Index, similar: Vec<Similar>, most: usize) -> Vec<Similar> {
-    let mut present = Vec::new();
-    for similar in similar {
-        if present.len() == most {
-            break;
-        }
-        if are_there(index, &similar.node_ids).await {
-            present.push(similar);
-        }
-    }
-    present
-}
-
-async fn are_there(index: &Index, references: &[String]) -> bool {
-    for reference in references {
-        let Some(chunk) = ChunkReference::parse(reference) else { return false };
-        let (doc_id, node_id) = (chunk.doc_id.to_owned(), chunk.node_id.to_owned());
-        match index.has_chunk(doc_id, chunk.ordinal, node_id).await {
-            Ok(true) => {}
-            Ok(false) => return false,
-            Err(error) => {
-                warn!(kind = error.kind(), "an interaction is not used: its chunks cannot be read");
-                return false;
-            }
-        }
-    }
-    true
+    let at = |reference: &String| {
+        let ChunkReference { doc_id, ordinal, node_id } = ChunkReference::parse(reference)?;
+        Some(ChunkAt { doc_id: doc_id.to_owned(), ordinal, node_id: node_id.to_owned() })
+    };
+    let (similar, wanted): (Vec<Similar>, Vec<Vec<ChunkAt>>) = similar
+        .into_iter()
+        .filter_map(|similar| {
+            let chunks = similar.node_ids.iter().map(at).collect::<Option<Vec<_>>>()?;
+            Some((similar, chunks))
+        })
+        .unzip();
+    let have = index.have_chunks(wanted).await.unwrap_or_else(|error| {
+        warn!(kind = error.kind(), "no interaction is used: their chunks cannot be read");
+        Vec::new()
+    });
+    similar.into_iter().zip(have).filter(|(_, has_all)| *has_all).map(|(similar, _)| similar).take(most).collect()
 }
 
 /// The share of up votes of each provider, over the asker's interactions. Those of unknown ones are left out.

@@ -38,7 +38,7 @@ async fn transfer(client: &Client, upload: &mut Upload, patience: Duration) -> a
     let silent = || format!("no data arrived for {} s", patience.as_secs());
     let (verified, reader) = ChunkReader::new();
     let verifying = tokio::task::spawn_blocking(move || verify_stream(reader));
-    let mut backup = timeout(patience, client.backup()).await.with_context(silent)??;
+    let mut backup = timeout(patience, client.backup(None)).await.with_context(silent)??;
     while let Some(chunk) = timeout(patience, backup.chunk()).await.with_context(silent)?? {
         let chunk = Bytes::copy_from_slice(chunk.as_ref());
         // Fails if the chunks before are invalid: the task says why.

@@ -31,7 +31,7 @@ pub fn run(path: &Path, patience: Duration) -> anyhow::Result<()> {
         (None, Some(folder)) => {
             private::create_folders(folder).with_context(|| format!("cannot create {}", folder.display()))?;
             let target = Target::within(folder);
-            let (contents, bytes) = runtime.block_on(to_file(&client, &target, patience))?;
+            let (contents, bytes) = runtime.block_on(to_file(&client, &target, None, patience))?;
             print(&target.file.display().to_string(), &contents, bytes)?;
             let name = target.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let indexes = contents.indexes.len() as u64;

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::anyhow;
 use futures_util::TryStreamExt as _;
 use ragengine_backups::BackupError;
-use ragengine_client::Client;
+use ragengine_client::{Client, RestoreOptions};
 use ragengine_settings::backup::RestoreTask;
 use ragengine_settings::{BackupBucket, RestoreFrom};
 use tokio::runtime::Runtime;
@@ -53,7 +54,9 @@ async fn from_bucket(
         seen.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         words
     });
-    let restored = upload(client, backup, manifest.bytes, arguments).await;
+    let over = RestoreOptions { overwrite: arguments.overwrite, index: arguments.index.as_deref() };
+    let patience = Duration::from_secs(arguments.timeout_seconds);
+    let restored = upload(client, backup, manifest.bytes, over, patience).await;
     if let Some(error) = broken.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error.into());
     }

@@ -1,11 +1,11 @@
-use sqlx::{PgPool, query, query_as, query_scalar};
+use sqlx::{PgPool, query, query_as};
 
 use super::{Begun, CatalogueIndex, IndexCatalogue, NewIndex, queries};
 use crate::StoreError;
 use crate::postgres::text;
 
-/// The columns of an index, and whether it is ready.
-type Row = (String, i64, String, String, Option<String>, i64, bool);
+/// The columns of an index, whether it is being changed, and whether it is ready.
+pub(super) type Row = (String, i64, String, String, Option<String>, i64, Option<bool>, bool);
 
 impl IndexCatalogue {
     /// The indexes that are ready, by name.
@@ -17,12 +17,14 @@ impl IndexCatalogue {
         self.list(queries::READY).await
     }
 
-    /// The indexes that are being deleted. Whoever finds one after its deletion was interrupted completes it.
+    /// The indexes that are being deleted, also those from copies that were abandoned a week ago. Whoever finds one after its deletion was interrupted completes it.
     ///
     /// # Errors
     ///
     /// Those of the store.
     pub async fn being_deleted(&self) -> Result<Vec<CatalogueIndex>, StoreError> {
+        let abandon = query(queries::ABANDON_OLD).bind(self.postgres.engine());
+        self.run(|pool| async move { Ok(abandon.execute(&pool).await.map(drop)?) }).await?;
         self.list(queries::BEING_DELETED).await
     }
 
@@ -103,14 +105,24 @@ impl IndexCatalogue {
         self.change(queries::FINISH_DELETION, number).await.map(drop)
     }
 
-    /// Raises the counter of the index's changes by one and returns it. None if the index is gone or being deleted.
+    /// A change of the index begins. Returns whether the index is there and not being deleted. The counter of changes is
+    /// raised, and until [`Self::end_change`] the index is one that is being changed, for an hour at most.
     ///
     /// # Errors
     ///
     /// Those of the store.
-    pub async fn changed(&self, number: i64) -> Result<Option<i64>, StoreError> {
-        let changed = query_scalar::<_, i64>(queries::CHANGED).bind(self.postgres.engine()).bind(number);
-        self.run(|pool| async move { Ok(changed.fetch_optional(&pool).await?) }).await
+    pub async fn begin_change(&self, number: i64) -> Result<bool, StoreError> {
+        Ok(self.change(queries::BEGIN_CHANGE, number).await? > 0)
+    }
+
+    /// A change of the index has ended. Returns whether the index is there and not being deleted. The counter of changes
+    /// is raised.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn end_change(&self, number: i64) -> Result<bool, StoreError> {
+        Ok(self.change(queries::END_CHANGE, number).await? > 0)
     }
 
     async fn list(&self, statement: &'static str) -> Result<Vec<CatalogueIndex>, StoreError> {
@@ -120,16 +132,16 @@ impl IndexCatalogue {
     }
 
     /// Returns the number of changed indexes.
-    async fn change(&self, statement: &'static str, number: i64) -> Result<u64, StoreError> {
+    pub(super) async fn change(&self, statement: &'static str, number: i64) -> Result<u64, StoreError> {
         let change = query(statement).bind(self.postgres.engine()).bind(number);
         self.run(|pool| async move { Ok(change.execute(&pool).await?.rows_affected()) }).await
     }
 }
 
 fn is_ready(row: &Row) -> bool {
-    row.6
+    row.7
 }
 
-fn index((name, number, store_id, record, embedding, changes, _): Row) -> CatalogueIndex {
-    CatalogueIndex { name, number, store_id, record, embedding, changes }
+pub(super) fn index((name, number, store_id, record, embedding, changes, is_changing, _): Row) -> CatalogueIndex {
+    CatalogueIndex { name, number, store_id, record, embedding, changes, is_changing: is_changing.unwrap_or(false) }
 }

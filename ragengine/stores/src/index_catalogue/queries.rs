@@ -1,9 +1,11 @@
 //! The statements. Times are in milliseconds since 1970. Names are sorted by their bytes.
 
-/// The columns of an index, and whether it is ready.
+/// The columns of an index, whether it is being changed, and whether it is ready. A change that began an hour ago was
+/// interrupted.
 macro_rules! index {
     () => {
-        "name, number, store_id, record, embedding, changes, state = 'ready'"
+        "name, number, store_id, record, embedding, changes,
+    changing > 0 AND changing_since > now() - interval '1 hour', state = 'ready'"
     };
 }
 
@@ -36,7 +38,7 @@ pub(super) const BEING_DELETED: &str = concat!(
 pub(super) const FIND: &str = concat!(
     "SELECT ",
     index!(),
-    " FROM ragengine_index_catalogue WHERE engine = $1 AND name = $2 AND state <> 'deleting'"
+    " FROM ragengine_index_catalogue WHERE engine = $1 AND name = $2 AND state IN ('creating', 'ready')"
 );
 
 /// Parameters: engine, name, store, record, embedding, indexes at most. Inserts nothing if there are so many. The time
@@ -44,32 +46,93 @@ pub(super) const FIND: &str = concat!(
 pub(super) const INSERT: &str = concat!(
     "INSERT INTO ragengine_index_catalogue (engine, name, store_id, state, record, embedding, changes, created_at)
 SELECT $1, $2, $3, 'creating', $4, $5, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, now()
-WHERE (SELECT count(*) FROM ragengine_index_catalogue WHERE engine = $1 AND state <> 'deleting') < $6
+WHERE (SELECT count(*) FROM ragengine_index_catalogue WHERE engine = $1 AND state IN ('creating', 'ready')) < $6
 RETURNING ",
     index!()
 );
 
 /// Parameters: engine, number.
 pub(super) const FINISH: &str = "
-UPDATE ragengine_index_catalogue SET state = 'ready' WHERE engine = $1 AND number = $2 AND state <> 'deleting'";
+UPDATE ragengine_index_catalogue SET state = 'ready'
+WHERE engine = $1 AND number = $2 AND state IN ('creating', 'ready')";
 
 /// Parameters: engine, name.
 pub(super) const BEGIN_DELETION: &str = concat!(
     "UPDATE ragengine_index_catalogue SET state = 'deleting'
-WHERE engine = $1 AND name = $2 AND state <> 'deleting'
+WHERE engine = $1 AND name = $2 AND state IN ('creating', 'ready')
 RETURNING ",
     index!()
 );
+
+/// Parameters: engine, name, store, record, embedding.
+pub(super) const STAGE: &str = concat!(
+    "INSERT INTO ragengine_index_catalogue (engine, name, store_id, state, record, embedding, changes, created_at)
+VALUES ($1, $2, $3, 'staging', $4, $5, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, now())
+RETURNING ",
+    index!()
+);
+
+/// Parameters: engine, number.
+pub(super) const ABANDON: &str = "
+UPDATE ragengine_index_catalogue SET state = 'deleting' WHERE engine = $1 AND number = $2 AND state = 'staging'";
+
+/// Parameters: engine. No copy is read and no index is made for a week.
+pub(super) const ABANDON_OLD: &str = "
+UPDATE ragengine_index_catalogue SET state = 'deleting'
+WHERE engine = $1 AND state IN ('staging', 'creating') AND created_at < now() - interval '7 days'";
+
+/// Parameters: engine, numbers. The names of staged indexes that are there.
+pub(super) const THERE: &str = "
+SELECT i.name FROM ragengine_index_catalogue i
+JOIN ragengine_index_catalogue s ON s.engine = i.engine AND s.name = i.name
+WHERE i.engine = $1 AND i.state IN ('creating', 'ready') AND s.state = 'staging' AND s.number = ANY($2)
+ORDER BY i.name COLLATE \"C\"";
+
+/// Parameters: engine.
+pub(super) const COUNT: &str = "
+SELECT count(*) FROM ragengine_index_catalogue WHERE engine = $1 AND state IN ('creating', 'ready')";
+
+/// Parameters: engine, numbers. Those that staged indexes replace are being deleted from now on.
+pub(super) const REPLACE: &str = concat!(
+    "UPDATE ragengine_index_catalogue SET state = 'deleting'
+WHERE engine = $1 AND state IN ('creating', 'ready')
+    AND name IN (SELECT name FROM ragengine_index_catalogue WHERE engine = $1 AND number = ANY($2))
+RETURNING ",
+    index!()
+);
+
+/// Parameters: engine, numbers.
+pub(super) const PUBLISH: &str = "
+UPDATE ragengine_index_catalogue SET state = 'ready' WHERE engine = $1 AND state = 'staging' AND number = ANY($2)";
 
 /// Parameters: engine, number. The rows of its sources go with it.
 pub(super) const FINISH_DELETION: &str = "
 DELETE FROM ragengine_index_catalogue WHERE engine = $1 AND number = $2 AND state = 'deleting'";
 
+/// The next number of a change.
+macro_rules! next_change {
+    () => {
+        "changes = greatest(changes + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
+    };
+}
+
 /// Parameters: engine, number.
-pub(super) const CHANGED: &str = "
-UPDATE ragengine_index_catalogue SET changes = changes + 1
-WHERE engine = $1 AND number = $2 AND state <> 'deleting'
-RETURNING changes";
+pub(super) const BEGIN_CHANGE: &str = concat!(
+    "UPDATE ragengine_index_catalogue SET ",
+    next_change!(),
+    ", changing = CASE WHEN changing > 0 AND changing_since > now() - interval '1 hour' THEN changing + 1 ELSE 1 END,
+    changing_since = CASE WHEN changing > 0 AND changing_since > now() - interval '1 hour' THEN changing_since
+        ELSE now() END
+WHERE engine = $1 AND number = $2 AND state <> 'deleting'"
+);
+
+/// Parameters: engine, number.
+pub(super) const END_CHANGE: &str = concat!(
+    "UPDATE ragengine_index_catalogue SET ",
+    next_change!(),
+    ", changing = greatest(changing - 1, 0)
+WHERE engine = $1 AND number = $2 AND state <> 'deleting'"
+);
 
 /// Parameters: engine, number.
 pub(super) const SYNCS: &str = concat!(

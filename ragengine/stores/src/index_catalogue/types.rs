@@ -26,6 +26,8 @@ pub struct CatalogueIndex {
     pub embedding: Option<String>,
     /// The counter of its changes. It only rises, also when the index is deleted and made again.
     pub changes: i64,
+    /// Whether it is being changed, so that the counter says nothing about what a reader sees.
+    pub is_changing: bool,
 }
 
 /// The beginning of a creation.
@@ -37,6 +39,17 @@ pub enum Begun {
     /// The index is ready.
     There(CatalogueIndex),
     /// There are as many indexes as allowed.
+    TooMany,
+}
+
+/// What became of staged indexes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Published {
+    /// They are shown. These were replaced, and are being deleted.
+    Done(Vec<CatalogueIndex>),
+    /// There are indexes of these names.
+    Exists(Vec<String>),
+    /// There would be more indexes than allowed.
     TooMany,
 }
 

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use ragengine_metrics::prometheus;
-use ragengine_stores::{Begun, CatalogueIndex, IndexCatalogue, NewIndex, Postgres, PostgresOptions};
+use ragengine_stores::{Begun, CatalogueIndex, IndexCatalogue, NewIndex, Postgres, PostgresOptions, Published};
 
 use crate::backends::{counted, metrics, now_ms};
 use crate::catalogue_syncs;
@@ -76,6 +76,7 @@ const BEHAVIOURS: &[(&str, Behaviour)] = behaviours![
     a_deleted_index_is_made_again_with_another_number,
     an_interrupted_deletion_is_listed_until_it_is_finished,
     changes_are_counted_from_the_time_on,
+    a_staged_index_is_shown_when_it_is_published,
     any_text_is_stored,
     operations_are_counted,
     catalogue_syncs::a_source_is_kept_as_it_was_updated,
@@ -148,7 +149,7 @@ async fn a_deleted_index_is_made_again_with_another_number(catalogue: Catalogue)
     assert_eq!((store.get("docs").await.unwrap(), store.all().await.unwrap()), (None, Vec::new()));
     assert_eq!(store.begin_deletion("docs").await.unwrap(), None);
     assert!(!store.finish(first.number).await.unwrap());
-    assert_eq!(store.changed(first.number).await.unwrap(), None);
+    assert!(!store.begin_change(first.number).await.unwrap());
     let second = catalogue.made("docs").await;
     assert!(second.number != first.number && second.changes > first.changes, "{first:?} {second:?}");
     store.finish_deletion(first.number).await.unwrap();
@@ -184,13 +185,50 @@ async fn changes_are_counted_from_the_time_on(catalogue: Catalogue) {
     let index = catalogue.begun("docs").await;
     let other = catalogue.made("other").await;
     assert!((before..=now_ms() * 1_000 + 999).contains(&index.changes), "{before} {index:?}");
-    for step in 1..=3 {
-        assert_eq!(catalogue.store.changed(index.number).await.unwrap(), Some(index.changes + step));
-    }
     assert!(catalogue.store.finish(index.number).await.unwrap());
-    assert_eq!(catalogue.store.get("docs").await.unwrap().unwrap().changes, index.changes + 3);
-    assert_eq!(catalogue.store.get("other").await.unwrap().unwrap().changes, other.changes);
-    assert_eq!(catalogue.store.changed(other.number + 1).await.unwrap(), None);
+    let (store, mut latest) = (&catalogue.store, index.changes);
+    let seen = async |changing: bool, latest: i64| {
+        let row = store.get("docs").await.unwrap().unwrap();
+        assert!(row.is_changing == changing && row.changes > latest, "{row:?} {latest}");
+        row.changes
+    };
+    assert!(store.begin_change(index.number).await.unwrap());
+    latest = seen(true, latest).await;
+    assert!(store.begin_change(index.number).await.unwrap() && store.end_change(index.number).await.unwrap());
+    latest = seen(true, latest).await;
+    // It ends with the last one, and not twice.
+    for _ in 0..2 {
+        assert!(store.end_change(index.number).await.unwrap());
+        latest = seen(false, latest).await;
+    }
+    assert_eq!(store.get("other").await.unwrap().unwrap().changes, other.changes);
+    assert!(!store.begin_change(other.number + 1).await.unwrap() && !store.end_change(other.number + 1).await.unwrap());
+}
+
+async fn a_staged_index_is_shown_when_it_is_published(catalogue: Catalogue) {
+    let store = &catalogue.store;
+    let there = catalogue.made("a").await;
+    let (first, second) = (store.stage(new("a")).await.unwrap(), store.stage(new("b")).await.unwrap());
+    assert_eq!(catalogue.names().await, ["a"]);
+    assert_eq!(store.get("a").await.unwrap().unwrap().number, there.number);
+    assert_eq!(store.get("b").await.unwrap(), None);
+    assert!(!store.finish(first.number).await.unwrap(), "it is not made as others are");
+    let numbers = [first.number, second.number];
+    assert_eq!(store.publish(&numbers, false, MANY).await.unwrap(), Published::Exists(vec!["a".to_owned()]));
+    assert_eq!(store.publish(&numbers, true, 1).await.unwrap(), Published::TooMany);
+    assert_eq!(catalogue.names().await, ["a"]);
+    let Published::Done(replaced) = store.publish(&numbers, true, 2).await.unwrap() else { panic!("not published") };
+    assert_eq!(replaced.iter().map(|row| row.number).collect::<Vec<_>>(), [there.number]);
+    assert_eq!(catalogue.names().await, ["a", "b"]);
+    assert_eq!(store.get("a").await.unwrap().unwrap().number, first.number);
+    assert_eq!(store.being_deleted().await.unwrap(), replaced);
+    // All or none, and none twice.
+    let third = store.stage(new("c")).await.unwrap();
+    assert_eq!(store.publish(&[third.number, first.number], true, MANY).await.unwrap_err().kind(), "not_found");
+    store.abandon(third.number).await.unwrap();
+    assert_eq!(store.publish(&[third.number], false, MANY).await.unwrap_err().kind(), "not_found");
+    assert_eq!(catalogue.names().await, ["a", "b"]);
+    assert!(store.being_deleted().await.unwrap().iter().any(|row| row.number == third.number));
 }
 
 async fn any_text_is_stored(catalogue: Catalogue) {

@@ -138,6 +138,34 @@ impl Client {
         self.read(Request { query: &[CONSISTENCY], ..Request::get(&path) }).await
     }
 
+    /// Sets a text of an object, and leaves its other properties as they are. Returns whether there is such an object.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn set_text(
+        &self,
+        class: &ClassName,
+        id: Uuid,
+        property: Property,
+        text: &str,
+    ) -> Result<bool, WeaviateError> {
+        let id_text = id.to_string();
+        let path = ["v1", "objects", class.as_str(), &id_text];
+        let request = Request {
+            method: reqwest::Method::PATCH,
+            path: &path,
+            query: &[CONSISTENCY],
+            body: Some(json!({"class": class.as_str(), "id": id, "properties": {property.name(): text}})),
+            repeat: Repeat::Yes,
+        };
+        match self.send(request).await {
+            Ok(_) => Ok(true),
+            Err(WeaviateError::Refused { status: 404, .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Deletes an object. Succeeds too if there is none.
     ///
     /// # Errors

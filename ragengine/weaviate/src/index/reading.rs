@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{CONCURRENT_REQUESTS, Index};
 use crate::WeaviateError;
 use crate::client::{Found, Order, Search};
-use crate::document::{self, DocumentRecord, WholeDocument};
+use crate::document::{self, DocumentRecord, StoredChunk, WholeDocument};
 use crate::object_id;
 use crate::predicate::Predicate;
 use crate::property::Property;
@@ -18,6 +18,12 @@ const MAX_READS: u32 = 5;
 
 /// The most hashes in one search for vectors, because each finds a vector.
 const HASHES_AT_ONCE: usize = 200;
+
+/// Further searches for vectors whose chunks were hidden by others.
+const MORE_ROUNDS: usize = 4;
+
+/// The most chunks with their texts and vectors in one reply.
+const CHUNKS_AT_ONCE: usize = 200;
 
 /// The most vectors in one reply.
 const VECTORS_AT_ONCE: usize = 500;
@@ -99,6 +105,40 @@ impl Index {
         Ok(vectors)
     }
 
+    /// The chunks of documents with their vectors, by the ids of the documents, in order. A document that was replaced
+    /// or deleted since its record was read lacks chunks.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn chunks(&self, records: &[DocumentRecord]) -> Result<HashMap<Uuid, Vec<StoredChunk>>, WeaviateError> {
+        let ids_of = |record: &DocumentRecord| {
+            let (id, generation) = (record.id, record.generation.clone());
+            let count = u32::try_from(record.chunk_count).unwrap_or(u32::MAX);
+            (0..count).map(move |ordinal| object_id::of_chunk(id, &generation, ordinal))
+        };
+        let ids: Vec<Uuid> = records.iter().flat_map(ids_of).collect();
+        let mut chunks: HashMap<Uuid, Vec<StoredChunk>> = HashMap::new();
+        for ids in ids.chunks(CHUNKS_AT_ONCE) {
+            let predicate = Predicate::is_in(Property::ID, ids.iter().map(Uuid::to_string).collect());
+            let search = Search {
+                class: &self.classes.chunks,
+                predicate: &predicate,
+                order: Order::Any,
+                limit: ids.len(),
+                properties: StoredChunk::PROPERTIES,
+                has_vectors: true,
+                is_replicated: self.is_replicated,
+            };
+            for found in self.client.search(&search).await? {
+                let (document, chunk) = StoredChunk::read(found)?;
+                chunks.entry(document).or_default().push(chunk);
+            }
+        }
+        chunks.values_mut().for_each(|chunks| chunks.sort_by_key(|chunk| chunk.ordinal));
+        Ok(chunks)
+    }
+
     /// The vectors of about `most` chunks that are not chosen by what they say. Some may belong to replaced documents.
     ///
     /// # Errors
@@ -144,8 +184,11 @@ impl Index {
     pub async fn vectors_by_hash(&self, hashes: &[String]) -> Result<HashMap<String, Vec<f32>>, WeaviateError> {
         let mut vectors = HashMap::new();
         let mut left: HashSet<&String> = hashes.iter().collect();
-        // A hash may be that of many chunks, which hide others: those are asked for again.
-        while !left.is_empty() {
+        // A hash may be that of many chunks, which hide others: those are asked for again, but not for ever.
+        for _ in 0..hashes.len().div_ceil(HASHES_AT_ONCE) + MORE_ROUNDS {
+            if left.is_empty() {
+                break;
+            }
             let asked: Vec<String> = left.iter().take(HASHES_AT_ONCE).map(|hash| (*hash).clone()).collect();
             let predicate = Predicate::is_in(Property::HASH, asked.clone());
             let found = self.vectors_of(&predicate, Order::Any, HASHES_AT_ONCE).await?;

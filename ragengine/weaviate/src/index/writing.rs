@@ -10,12 +10,18 @@ use uuid::Uuid;
 use super::Index;
 use crate::WeaviateError;
 use crate::client::Object;
-use crate::document::{Chunk, Document, DocumentRecord};
+use crate::document::{self, Chunk, Document, DocumentRecord};
 use crate::filter::{Searchable, of_metadata};
 use crate::generation::Generation;
 use crate::object_id;
 use crate::predicate::Predicate;
 use crate::property::Property;
+
+/// Chunks that are made and written together.
+const CHUNKS_AT_ONCE: usize = 256;
+
+/// Documents in one condition of a deletion.
+const DELETED_AT_ONCE: usize = 200;
 
 impl Index {
     /// Writes documents, whose ids must differ, in place of those with the same ids. When this returns, a quorum has
@@ -30,20 +36,47 @@ impl Index {
         let searchable = documents.iter().map(of_document).collect::<Result<Vec<_>, _>>()?;
         let before = self.records_of(&ids).await?;
         let (generation, now_us) = (Generation::new(), now_us());
-        let (mut chunks, mut texts, mut records) = (Vec::new(), Vec::new(), Vec::new());
-        for (position, (document, searchable)) in documents.iter().zip(&searchable).enumerate() {
+        let written = self.put_generation(&generation, documents, &ids, &searchable).await;
+        if let Err(error) = written {
+            // What was written of it is not shown, but searches would find it and pass over it.
+            self.delete_generation(&generation, &ids).await;
+            return Err(error);
+        }
+        let record = |(position, document): (usize, &Document)| {
             let (id, before) = (ids[position], before[position].as_ref());
             let place_us = before.map_or(now_us + position as u64, |before| before.place_us);
-            chunks.extend(chunk_objects(id, &generation, document, searchable));
-            texts.push(text_object(id, &generation, document));
-            records.push(with_searchable(record_of(id, &generation, place_us, document), searchable));
-        }
-        self.put_chunks(&chunks).await?;
-        self.client.put(&self.classes.texts, &texts).await?;
+            with_searchable(record_of(id, &generation, place_us, document), &searchable[position])
+        };
+        let records: Vec<Object> = documents.iter().enumerate().map(record).collect();
         // From here on, the new chunks are shown, and those before are not.
         self.client.put(&self.classes.documents, &records).await?;
         self.delete_replaced(before.iter().flatten()).await;
         Ok(())
+    }
+
+    /// Writes the chunks and texts of documents, some chunks at a time: what filters ask of a document is in each of its
+    /// chunks.
+    async fn put_generation(
+        &self,
+        generation: &Generation,
+        documents: &[Document],
+        ids: &[Uuid],
+        searchable: &[Searchable],
+    ) -> Result<(), WeaviateError> {
+        let mut chunks = Vec::with_capacity(CHUNKS_AT_ONCE);
+        for ((document, id), searchable) in documents.iter().zip(ids).zip(searchable) {
+            for chunk in chunk_objects(*id, generation, document, searchable) {
+                chunks.push(chunk);
+                if chunks.len() == CHUNKS_AT_ONCE {
+                    self.put_chunks(&chunks).await?;
+                    chunks.clear();
+                }
+            }
+        }
+        self.put_chunks(&chunks).await?;
+        let texts: Vec<Object> =
+            documents.iter().zip(ids).map(|(document, id)| text_object(*id, generation, document)).collect();
+        self.client.put(&self.classes.texts, &texts).await
     }
 
     /// Sets the revision of a document whose content hash and source are still these. Returns whether they are.
@@ -56,16 +89,15 @@ impl Index {
         doc_id: &str,
         content_hash: &str,
         source: Option<&str>,
-        revision: Option<&str>,
+        revision: &str,
     ) -> Result<bool, WeaviateError> {
         let Some(record) = self.record(doc_id).await? else { return Ok(false) };
         if record.content_hash != content_hash || record.source.as_deref() != source {
             return Ok(false);
         }
-        let searchable = of_metadata(doc_id, &record.metadata, source)?;
-        let record = DocumentRecord { revision: revision.map(str::to_owned), ..record };
-        self.client.put(&self.classes.documents, &[with_searchable(record, &searchable)]).await?;
-        Ok(true)
+        // Another writer may replace the document now, so only this property is written, and it names its content.
+        let kept = document::kept_revision(content_hash, revision);
+        self.client.set_text(&self.classes.documents, record.id, Property::REVISION, &kept).await
     }
 
     /// Writes chunks so that their vectors survive the end of a node's process.
@@ -81,20 +113,26 @@ impl Index {
 
     /// Deletes the chunks and texts of generations that are not shown any more. What is left stays invisible.
     pub(super) async fn delete_replaced(&self, records: impl Iterator<Item = &DocumentRecord>) {
-        let mut documents: BTreeMap<&Generation, Vec<String>> = BTreeMap::new();
+        let mut documents: BTreeMap<&Generation, Vec<Uuid>> = BTreeMap::new();
         for record in records {
-            documents.entry(&record.generation).or_default().push(record.id.to_string());
+            documents.entry(&record.generation).or_default().push(record.id);
         }
-        let of_generation = |(generation, documents): (&Generation, Vec<String>)| {
-            Predicate::all([
+        for (generation, ids) in documents {
+            self.delete_generation(generation, &ids).await;
+        }
+    }
+
+    /// Deletes what a write made of some documents.
+    async fn delete_generation(&self, generation: &Generation, ids: &[Uuid]) {
+        for ids in ids.chunks(DELETED_AT_ONCE) {
+            let predicate = Predicate::all([
                 Predicate::is(Property::GENERATION, generation.as_str()),
-                Predicate::is_in(Property::DOCUMENT, documents),
-            ])
-        };
-        let predicate = Predicate::any(documents.into_iter().map(of_generation));
-        for class in [&self.classes.chunks, &self.classes.texts] {
-            if let Err(error) = self.client.delete_where(class, &predicate).await {
-                warn!(index = self.name, kind = error.kind(), "replaced chunks are left for the next sweep");
+                Predicate::is_in(Property::DOCUMENT, ids.iter().map(Uuid::to_string).collect()),
+            ]);
+            for class in [&self.classes.chunks, &self.classes.texts] {
+                if let Err(error) = self.client.delete_where(class, &predicate).await {
+                    warn!(index = self.name, kind = error.kind(), "replaced chunks are left for the next sweep");
+                }
             }
         }
     }

@@ -120,10 +120,10 @@ async fn revisions_vectors_and_scores_are_read_back() {
     let apples = document(&TestDocument::new("d", "red apples\ngreen apples\npears").of_source("s", "1"));
     index.put(&[apples.clone(), document(&TestDocument::new("e", "red apples\nnuts"))]).await.unwrap();
 
-    assert!(index.put_revision("d", &apples.content_hash, Some("s"), Some("2")).await.unwrap());
-    assert!(!index.put_revision("d", "another hash", Some("s"), Some("3")).await.unwrap());
-    assert!(!index.put_revision("d", &apples.content_hash, None, Some("3")).await.unwrap());
-    assert!(!index.put_revision("missing", "", None, None).await.unwrap());
+    assert!(index.put_revision("d", &apples.content_hash, Some("s"), "2").await.unwrap());
+    assert!(!index.put_revision("d", "another hash", Some("s"), "3").await.unwrap());
+    assert!(!index.put_revision("d", &apples.content_hash, None, "3").await.unwrap());
+    assert!(!index.put_revision("missing", "", None, "").await.unwrap());
     let record = index.record("d").await.unwrap().unwrap();
     assert_eq!((record.revision.as_deref(), record.chunk_count), (Some("2"), 3));
     assert_eq!(index.list(Selection::Source("s"), None, 9).await.unwrap().documents, [record]);

@@ -1,0 +1,141 @@
+use std::io::Write;
+use std::sync::Arc;
+
+use ragengine_index::IndexError;
+use ragengine_index::archive::{ArchiveWriter, IndexHeader, Manifest, Row};
+use ragengine_index::record::{ChunkRecord, DocumentRecord};
+use ragengine_pipeline::filter::Filter;
+use ragengine_weaviate::{DocumentRecord as Stored, Selection, StoredChunk};
+use tokio::runtime::Handle;
+
+use super::spool::Spool;
+use crate::external::chunks::hash_of;
+use crate::external::fault::{of_catalogue, of_engine};
+use crate::external::listing::groups;
+use crate::external::sources::shared;
+use crate::external::{ExternalCatalog, ExternalIndex};
+
+/// Documents of one page of a list.
+const LISTED_AT_ONCE: usize = 1000;
+
+/// How often a document is read again that was replaced while it was read.
+const MAX_READS: u32 = 5;
+
+impl ExternalCatalog {
+    /// Writes indexes to an archive. Each document is whole, and as it was at some time while the archive was written.
+    /// Blocks, so call it outside the async runtime, on a thread that belongs to it.
+    ///
+    /// # Errors
+    ///
+    /// If the output, Weaviate or the database fails.
+    pub fn export<W: Write>(&self, indexes: &[Arc<ExternalIndex>], output: W) -> Result<W, IndexError> {
+        let names = indexes.iter().map(|index| index.name().to_owned()).collect();
+        let mut archive = ArchiveWriter::begin(output, &Manifest::new(self.data_id(), names))?;
+        for index in indexes {
+            let mut rows = Rows::new()?;
+            Handle::current().block_on(index.spool(&mut rows))?;
+            archive.index(index.name(), &rows.header(index))?;
+            rows.spool.each(|row| Ok::<(), IndexError>(archive.row(&row)?))?;
+        }
+        Ok(archive.end()?)
+    }
+}
+
+/// The rows of an index, numbered as in a local one.
+struct Rows {
+    spool: Spool,
+    documents: u64,
+    chunks: u64,
+}
+
+impl Rows {
+    fn new() -> Result<Self, IndexError> {
+        Ok(Self { spool: Spool::new()?, documents: 0, chunks: 0 })
+    }
+
+    fn header(&self, index: &ExternalIndex) -> IndexHeader {
+        IndexHeader {
+            record: index.record().clone(),
+            documents: self.documents,
+            chunks: self.chunks,
+            next_document: self.documents,
+            next_row: self.chunks,
+            embedding: index.embedding_source().cloned(),
+        }
+    }
+
+    fn put(&mut self, document: Stored, text: String, chunks: Vec<StoredChunk>) -> Result<(), IndexError> {
+        let number = self.documents;
+        let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+        let record = DocumentRecord {
+            doc_id: document.doc_id,
+            metadata: serde_json::Value::Object(document.metadata).to_string(),
+            source: document.source,
+            content_hash: document.content_hash,
+            first_row: self.chunks,
+            chunks: count,
+            text_bytes: text.len() as u64,
+        };
+        self.documents += 1;
+        self.chunks += u64::from(count);
+        self.spool.put(&Row::Document { number, record, text, revision: document.revision })?;
+        for StoredChunk { ordinal, heading, page, text, hash, vector } in chunks {
+            let record = ChunkRecord { document: number, ordinal, heading, text, hash: hash_of(&hash) };
+            self.spool.put(&Row::Chunk { record, vector, page })?;
+        }
+        Ok(())
+    }
+}
+
+impl ExternalIndex {
+    async fn spool(&self, rows: &mut Rows) -> Result<(), IndexError> {
+        let (everything, mut after) = (Filter::default(), None);
+        loop {
+            let page = self.engine.list(Selection::Filter(&everything), after, LISTED_AT_ONCE);
+            let page = page.await.map_err(of_engine)?;
+            for documents in groups(&page.documents) {
+                self.spool_documents(documents, rows).await?;
+            }
+            match page.next {
+                Some(next) => after = Some(next),
+                None => break,
+            }
+        }
+        for row in self.catalogue.syncs(self.number).await.map_err(of_catalogue)? {
+            if shared(&row).is_some() {
+                rows.spool.put(&Row::Sync { source: row.source, json: row.sync })?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn spool_documents(&self, documents: &[Stored], rows: &mut Rows) -> Result<(), IndexError> {
+        let texts = self.engine.texts(documents).await.map_err(of_engine)?;
+        let mut chunks = self.engine.chunks(documents).await.map_err(of_engine)?;
+        for (document, text) in documents.iter().zip(texts) {
+            let chunks = chunks.remove(&document.id).unwrap_or_default();
+            match text.filter(|_| chunks.len() as u64 == document.chunk_count) {
+                Some(text) => rows.put(document.clone(), text, chunks)?,
+                None => self.spool_again(&document.doc_id, rows).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a document that was replaced while it was read. One that was deleted is left out.
+    async fn spool_again(&self, doc_id: &str, rows: &mut Rows) -> Result<(), IndexError> {
+        for _ in 0..MAX_READS {
+            let Some(record) = self.engine.record(doc_id).await.map_err(of_engine)? else { return Ok(()) };
+            let text = self.engine.text(&record).await.map_err(of_engine)?;
+            let mut chunks = self.engine.chunks(std::slice::from_ref(&record)).await.map_err(of_engine)?;
+            let chunks = chunks.remove(&record.id).unwrap_or_default();
+            if let Some(text) = text
+                && chunks.len() as u64 == record.chunk_count
+            {
+                return rows.put(record, text, chunks);
+            }
+        }
+        let reason = "a document is incomplete in Weaviate: write it again".to_owned();
+        Err(IndexError::Unavailable { index: self.name.clone(), reason })
+    }
+}
