@@ -152,6 +152,42 @@ add_redis() {
     add_libraries "$program"
 }
 
+# Copies this machine's PostgreSQL server for the tests of several replicas: the programs, what a new database is made
+# of, the two libraries that it needs, and the shell that `initdb` calls. Time zones are read from files.
+add_postgres() {
+    local programs program version share library zone
+    programs=$(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | sort --version-sort | tail -n1)
+    [[ -x $programs ]] || fail "PostgreSQL is missing: apt-get install postgresql"
+    programs=${programs%/*}
+    version=${programs%/bin}
+    version=${version##*/}
+    for program in "$programs"/{postgres,initdb}; do
+        install -D -m 755 "$program" "$rootfs$program"
+        add_libraries "$program"
+        ln -s "$program" "$rootfs/usr/bin/${program##*/}"
+    done
+    for library in plpgsql dict_snowball; do
+        library="${programs%/bin}/lib/$library.so"
+        install -D -m 755 "$library" "$rootfs$library"
+    done
+    share="/usr/share/postgresql/$version"
+    mkdir -p "$rootfs$share/extension"
+    cp -rL --no-preserve=all "$share"/{*.sql,*.sample,*.txt,postgres.bki,timezonesets,tsearch_data} "$rootfs$share/"
+    cp --no-preserve=all "$share/extension"/plpgsql* "$rootfs$share/extension/"
+    for zone in UTC GMT Etc/UTC; do
+        [[ ! -e /usr/share/zoneinfo/$zone ]] ||
+            install -D -m 644 "/usr/share/zoneinfo/$zone" "$rootfs/usr/share/zoneinfo/$zone"
+    done
+    install -D -m 755 "$(readlink -f /bin/dash)" "$rootfs/bin/sh"
+    add_libraries "$rootfs/bin/sh"
+}
+
+# Copies Weaviate, which needs no library.
+add_weaviate() {
+    [[ -x $weaviate/weaviate ]] || fail "Weaviate is missing: config/local/weaviate.sh"
+    install -D -m 755 "$weaviate/weaviate" "$rootfs/usr/bin/weaviate"
+}
+
 rm -rf "$work"
 make_folders
 add_binary
@@ -161,7 +197,9 @@ add_names
 # The image of the tests is not distributed, so it needs no licences.
 if [[ $image == ragengine-e2e ]]; then
     add_git
+    add_postgres
     add_redis
+    add_weaviate
 else
     add_certificates
     add_licences

@@ -23,8 +23,9 @@ wanted=(cmake g++ pkg-config libopenblas-dev make git ca-certificates curl)
     )
 [[ " $* " != *" bench "* ]] || wanted+=(nginx-light postgresql redis-server)
 # images/check-offline.sh sets up a loopback interface with iproute2.
-# The image of the cluster tests has Redis.
 [[ " $* " != *" images "* && " $* " != *" cluster "* ]] || wanted+=(iproute2 redis-server)
+# The image of the cluster tests has Redis and PostgreSQL.
+[[ " $* " != *" cluster "* ]] || wanted+=(postgresql)
 if [[ " $* " == *" images "* ]]; then
     # buildah needs no daemon. For a cluster, Docker is installed.
     image_tool >/dev/null || wanted+=(buildah)

@@ -86,7 +86,8 @@ if [[ $* == images ]]; then check_target release; else check_target debug; fi
 if [[ " $* " == *" test-llm "* ]]; then needs_room 3 "$RAGENGINE_CACHE"; else needs_room 1 "$RAGENGINE_CACHE"; fi
 check_packages "$@"
 [[ " $* " != *" test "* ]] || check_go_program collector.sh "$collector/collector" "the collector of the tests"
-[[ " $* " != *" test "* ]] || check_go_program weaviate.sh "$weaviate/weaviate" "Weaviate, which tests start"
+[[ " $* " != *" test "* && " $* " != *" cluster "* ]] ||
+    check_go_program weaviate.sh "$weaviate/weaviate" "Weaviate, which tests start"
 [[ " $* " != *" check "* ]] || check_go_program promtool.sh "$promtool" "promtool, which checks the alert rules"
 [[ " $* " != *" cluster "* ]] || check_test_cluster
 [[ " $* " != *" demo "* ]] || check_cluster RAGENGINE_IMAGE RAGENGINE_OPERATOR_IMAGE

@@ -37,9 +37,11 @@ install_what_is_missing() {
     if needed_for test; then
         "$here/axe-core.sh"
         "$here/collector.sh"
-        "$here/weaviate.sh"
     fi
-    if needed_for test cluster; then "$here/cargo-tool.sh" cargo-nextest; fi
+    if needed_for test cluster; then
+        "$here/weaviate.sh"
+        "$here/cargo-tool.sh" cargo-nextest
+    fi
     if needed_for mutants; then "$here/cargo-tool.sh" cargo-mutants; fi
     if needed_for cluster demo images; then "$here/cargo-tool.sh" cargo-cyclonedx; fi
     if needed_for cluster; then "$here/python.sh" cyclonedx; fi

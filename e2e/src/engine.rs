@@ -184,6 +184,34 @@ impl<'a> Engine<'a> {
         .await
     }
 
+    /// Waits until the engine has this number of pods, which are all ready, and none that ends. Returns them.
+    ///
+    /// # Errors
+    ///
+    /// When that does not happen in time.
+    pub async fn ready_pods(&self, count: usize) -> Result<Vec<Pod>, Error> {
+        let its = format!("app.kubernetes.io/name=ragengine,app.kubernetes.io/instance={}", self.name);
+        let (pods, its) = (self.pods(), ListParams::default().labels(&its));
+        wait::until(&format!("{count} pods of the engine are ready"), async || {
+            let pods = pods.list(&its).await.map_err(|error| error.to_string())?.items;
+            let are_ready = pods.iter().all(|pod| pod.metadata.deletion_timestamp.is_none() && pod::is_ready(pod));
+            if pods.len() == count && are_ready {
+                return Ok(pods);
+            }
+            Err(pods.iter().map(pod::describe).collect::<Vec<_>>().join(", "))
+        })
+        .await
+    }
+
+    /// Connects to this pod of the engine.
+    ///
+    /// # Errors
+    ///
+    /// When the pod cannot be reached.
+    pub async fn connect_to(&self, pod: &Pod) -> Result<Connection, Error> {
+        Connection::open(&self.pods(), pod.metadata.name.as_deref().unwrap_or_default(), PORT).await
+    }
+
     /// The address of its Service in the cluster, on port 80, with a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.namespace.host(&self.name))

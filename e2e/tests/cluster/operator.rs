@@ -16,6 +16,7 @@ mod permissions;
 mod previous_release;
 mod references;
 mod repair;
+mod replicas;
 mod server_tls;
 mod status;
 mod upgrade;

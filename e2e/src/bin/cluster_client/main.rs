@@ -8,6 +8,7 @@ mod files;
 mod folder;
 mod git;
 mod kill;
+mod load;
 mod request;
 mod s3;
 mod tls;
@@ -79,6 +80,13 @@ enum Command {
         #[arg(long, default_value = "This is a scripted answer.")]
         answer: String,
     },
+    /// Writes, deletes, searches and chats until SIGTERM, and reports whether each answer was right.
+    Load {
+        /// The base URL of the server.
+        server: reqwest::Url,
+        /// The index.
+        index: String,
+    },
     /// Serves the files of a folder over http, until SIGTERM.
     Files {
         /// The path of the folder.
@@ -127,6 +135,7 @@ async fn main() -> anyhow::Result<()> {
         Command::Fill { file } => disk::fill(&file)?,
         Command::Remove { file } => disk::remove(&file)?,
         Command::Upstream { port, key, answer } => return upstream::serve(port, key, answer).await,
+        Command::Load { server, index } => return load::run(server, index).await,
         Command::Files { folder, token } => return files::serve(folder, token).await,
         Command::Git { work, host, username, password } => return git::serve(work, &host, &username, &password).await,
         Command::S3 { work, access_key, secret_key } => return s3::serve(work, access_key, secret_key).await,
