@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
     Affinity, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, HTTPGetAction, KeyToPath,
-    NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolumeClaimVolumeSource, PodSpec,
-    PodTemplateSpec, PreferredSchedulingTerm, Probe, ResourceRequirements, SecretVolumeSource,
-    TopologySpreadConstraint, Volume, VolumeMount,
+    Lifecycle, LifecycleHandler, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm,
+    PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, PreferredSchedulingTerm, Probe, ResourceRequirements,
+    SecretVolumeSource, SleepAction, TopologySpreadConstraint, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -29,6 +29,9 @@ use crate::scheme::Scheme;
 /// The grace period of the pod in seconds. The server needs up to 25 s for running requests
 /// (`limits.shutdownGraceSeconds`).
 const GRACE_PERIOD_S: i64 = 40;
+
+/// How long the server goes on after its pod was told to stop, in seconds. It is a part of the grace period.
+const PAUSE_BEFORE_STOP_S: i64 = 5;
 
 /// The labels of nodes for the places that pods are spread over.
 const PLACES: [&str; 2] = ["kubernetes.io/hostname", "topology.kubernetes.io/zone"];
@@ -76,6 +79,7 @@ fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, mon
         startup_probe: probe("/livez", &Pace { period_s: 1, timeout_s: 5, failures: 60 }),
         liveness_probe: probe("/livez", &Pace { period_s: 10, timeout_s: 10, failures: 6 }),
         readiness_probe: probe("/readyz", &Pace { period_s: 2, timeout_s: 10, failures: 3 }),
+        lifecycle: spec.is_external().then(pause_before_stop),
         resources: Some(ResourceRequirements {
             requests: Some(requests.0),
             limits: Some(limits.0),
@@ -87,6 +91,13 @@ fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, mon
         volume_mounts: Some(mounts(spec, identity)),
         ..Container::default()
     }
+}
+
+/// The server takes requests for some seconds after its pod was told to stop: until the last node has learnt that the
+/// Service does not have this pod any more, new connections still arrive. An engine that has one pod only needs no pause.
+fn pause_before_stop() -> Lifecycle {
+    let sleep = Some(SleepAction { seconds: PAUSE_BEFORE_STOP_S });
+    Lifecycle { pre_stop: Some(LifecycleHandler { sleep, ..LifecycleHandler::default() }), ..Lifecycle::default() }
 }
 
 /// Prefers places with fewer pods of the engine. Every engine that can have several pods has this, so that another number

@@ -8,13 +8,13 @@
 //! - `tokens` has a hash of each key, and one of each key with each value (its type included). `$eq`, `$ne`, `$in`,
 //!   `$nin` and `$exists` ask whether it contains one of some hashes. 128 bits of SHA-256 keep them apart.
 //! - `ranges` has for each number, instant and text the hash of its key, its type, and digits whose order is the order
-//!   of the values ([`digits`]). A comparison becomes one `Like` with a prefix for each digit of the bound: at most 38
-//!   for a number, 35 for a date and five for each byte of a text. So the key, the type and both bounds are in one
+//!   of the values (the module `digits`). A comparison becomes one `Like` with a prefix for each digit of the bound: at
+//!   most 38 for a number, 35 for a date and five for each byte of a text. So the key, the type and both bounds are in one
 //!   pattern, and it is one element that matches.
 //!
 //! `$and`, `$or` and `$not` are Weaviate's. Nothing is filtered after a search, so that no search looks further than it
 //! must. The price is bounded: a document has at most [`MAX_VALUES`] values, a filter becomes at most
-//! [`MAX_CONDITIONS`] conditions, and a text is compared with at most [`digits::MAX_TEXT_BYTES`] bytes. What is more is
+//! [`MAX_CONDITIONS`] conditions, and a text is compared with at most 32 bytes. What is more is
 //! an error, and FAISS has none of these bounds.
 
 mod digits;
