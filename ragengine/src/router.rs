@@ -2,13 +2,16 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::Router;
+use axum::body::to_bytes;
 use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::get;
+use tokio::time::timeout;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -157,12 +160,26 @@ fn service(app: Arc<App>, routes: Router<Arc<App>>, senders: Senders) -> Router 
     router.with_state(app)
 }
 
-async fn unknown_path(request: Request) -> Response {
+/// The longest body that is read for nothing, and how long it may take.
+const PASSED_OVER_BYTES: usize = 64 << 10;
+const PASSED_OVER_WITHIN: Duration = Duration::from_millis(500);
+
+/// Reads a short body that nobody needs. Otherwise the connection is closed with the reply if the body arrives after its
+/// head, and the next request of a client that uses it again is lost.
+async fn pass_over_body(request: &mut Request) {
+    let body = std::mem::take(request.body_mut());
+    // A longer or slower body ends with the connection.
+    drop(timeout(PASSED_OVER_WITHIN, to_bytes(body, PASSED_OVER_BYTES)).await);
+}
+
+async fn unknown_path(mut request: Request) -> Response {
+    pass_over_body(&mut request).await;
     let path = request.uri().path();
     shaped(path, ApiError::NotFound(format!("the path {path} does not exist: /openapi.json lists all paths")))
 }
 
-async fn unknown_method(request: Request) -> Response {
+async fn unknown_method(mut request: Request) -> Response {
+    pass_over_body(&mut request).await;
     let path = request.uri().path();
     shaped(
         path,

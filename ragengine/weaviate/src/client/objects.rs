@@ -138,6 +138,19 @@ impl Client {
         self.read(Request { query: &[CONSISTENCY], ..Request::get(&path) }).await
     }
 
+    /// Reads the vector of an object from a quorum. None if there is no such object, or it has no vector.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn vector(&self, class: &ClassName, id: Uuid) -> Result<Option<Vec<f32>>, WeaviateError> {
+        let id = id.to_string();
+        let path = ["v1", "objects", class.as_str(), &id];
+        let request = Request { query: &[CONSISTENCY, ("include", "vector")], ..Request::get(&path) };
+        let object: Option<StoredObject> = self.read(request).await?;
+        Ok(object.map(|object| object.vector).filter(|vector| !vector.is_empty()))
+    }
+
     /// Sets a text of an object, and leaves its other properties as they are. Returns whether there is such an object.
     ///
     /// # Errors

@@ -102,7 +102,18 @@ impl Index {
             let found = self.vectors_of(&predicate, Order::Any, ids.len()).await?;
             vectors.extend(found.into_iter().map(|object| (object.id, object.vector)));
         }
+        let missing: Vec<Uuid> = ids.iter().filter(|id| !vectors.contains_key(id)).copied().collect();
+        vectors.extend(self.single_vectors(missing).await?);
         Ok(vectors)
+    }
+
+    /// The vectors of chunks, each asked for by its id: while replicas exchange what they missed, a search may find an
+    /// object without its vector.
+    async fn single_vectors(&self, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Vec<f32>>, WeaviateError> {
+        let read = |id: Uuid| async move { Ok((id, self.client.vector(&self.classes.chunks, id).await?)) };
+        let read: Vec<(Uuid, Option<Vec<f32>>)> =
+            stream::iter(ids).map(read).buffered(CONCURRENT_REQUESTS).try_collect::<_>().await?;
+        Ok(read.into_iter().filter_map(|(id, vector)| Some((id, vector?))).collect())
     }
 
     /// The chunks of documents with their vectors, by the ids of the documents, in order. A document that was replaced
@@ -130,7 +141,15 @@ impl Index {
                 has_vectors: true,
                 is_replicated: self.is_replicated,
             };
-            for found in self.client.search(&search).await? {
+            let found = self.client.search(&search).await?;
+            let missing = found.iter().filter(|found| found.vector.is_empty()).map(|found| found.id).collect();
+            let mut single = self.single_vectors(missing).await?;
+            for mut found in found {
+                if found.vector.is_empty() {
+                    // Without a vector the document is incomplete.
+                    let Some(vector) = single.remove(&found.id) else { continue };
+                    found.vector = vector;
+                }
                 let (document, chunk) = StoredChunk::read(found)?;
                 chunks.entry(document).or_default().push(chunk);
             }
@@ -159,7 +178,9 @@ impl Index {
         let class = &self.classes.chunks;
         let (properties, is_replicated) = (&[Property::HASH][..], self.is_replicated);
         let search = Search { class, predicate, order, limit, properties, has_vectors: true, is_replicated };
-        self.client.search(&search).await
+        let mut found = self.client.search(&search).await?;
+        found.retain(|object| !object.vector.is_empty());
+        Ok(found)
     }
 
     /// In how many chunks each of these terms is. Replaced chunks count until they are deleted.
