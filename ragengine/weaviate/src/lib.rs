@@ -11,8 +11,8 @@
 //!   quorum.
 //! - Weaviate writes to its files, but does not wait for the disk. What it acknowledged survives the end of a process,
 //!   and with replicas that of a machine; a power failure of all machines may lose the last seconds. With replicas, a
-//!   node that is killed within milliseconds after a write may keep the chunks of it without their vectors, and its own
-//!   searches then miss them until the document is written again.
+//!   node that is killed may keep chunks without their vectors, and its own searches then miss them until the documents
+//!   are written again.
 //! - Without a majority of the replicas, reads of documents and writes fail after the time limit of a request.
 //! - Filters have bounds (see [`filter`]).
 //! - Lists go on behind a place instead of at an offset.

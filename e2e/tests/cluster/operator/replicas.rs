@@ -78,7 +78,7 @@ async fn nothing_is_lost_or_wrong_while_pods_and_nodes_of_weaviate_end_and_no_re
         }
         weaviate.kill(&privileged, PODS - 1).await?;
         load.until_further(A_FEW).await?;
-        contents::check(&engine, &load, "node").await?;
+        contents::check_after_kill(&engine, &load, "node").await?;
         engine.until_ready().await?;
         Ok(())
     })
