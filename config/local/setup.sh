@@ -37,6 +37,7 @@ install_what_is_missing() {
     if needed_for test; then
         "$here/axe-core.sh"
         "$here/collector.sh"
+        "$here/qdrant.sh"
     fi
     if needed_for test cluster; then
         "$here/weaviate.sh"

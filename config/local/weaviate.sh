@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds Weaviate, the vector engine that tests of ragengine/weaviate and of the cluster start, from Go modules, into the
-# cache.
+# Builds Weaviate, the vector engine that tests of ragengine/vector-database and of the cluster start, from Go modules,
+# into the cache.
 #
 # With --missing: installs nothing. If Go is missing and cannot be installed either, prints what to install.
 set -euo pipefail

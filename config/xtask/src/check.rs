@@ -12,7 +12,7 @@ use crate::{chart, dependencies, features, generate, notes, run};
 /// A part of the checks.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Part {
-    /// Format, of the fuzz targets too.
+    /// Format, of the fuzz targets and the tests' Qdrant too.
     Format,
     /// Shell scripts, with ShellCheck.
     Scripts,
@@ -66,7 +66,8 @@ impl Part {
         match self {
             Self::Format => {
                 cargo(&["fmt", "--all", "--check"])?;
-                cargo(&["fmt", "--manifest-path", "ragengine/fuzz/Cargo.toml", "--check"])
+                cargo(&["fmt", "--manifest-path", "ragengine/fuzz/Cargo.toml", "--check"])?;
+                cargo(&["fmt", "--manifest-path", "ragengine/test-qdrant/Cargo.toml", "--check"])
             }
             Self::Scripts => {
                 let mut shellcheck = run::command("shellcheck", &place.root);

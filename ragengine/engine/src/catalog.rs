@@ -192,8 +192,8 @@ impl Catalog {
         }
     }
 
-    /// Creates the indexes of an archive, or one of them, in one step when the archive has been read completely. Blocks,
-    /// so call it outside the async runtime, on a thread that belongs to it.
+    /// Creates the indexes of an archive, or one of them, in one step when the archive has been read completely.
+    /// Blocks, so call it outside the async runtime, on a thread that belongs to it.
     ///
     /// # Errors
     ///

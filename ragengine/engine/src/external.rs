@@ -1,4 +1,4 @@
-//! Indexes in Weaviate, with their catalogue in PostgreSQL.
+//! Indexes in the vector database, with their catalogue in PostgreSQL.
 
 mod catalog;
 mod chunks;

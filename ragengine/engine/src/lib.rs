@@ -1,5 +1,5 @@
 //! Indexes, wherever they are kept: with FAISS in the server ([`ragengine_index`]), or in an external vector engine
-//! ([`ragengine_weaviate`]), which several servers may share.
+//! ([`ragengine_vector_database`]), which several servers may share.
 //!
 //! With an external engine the server keeps nothing of an index. The documents, chunks and vectors are in the engine;
 //! which indexes there are, how often each was changed, and the records of sources are in PostgreSQL

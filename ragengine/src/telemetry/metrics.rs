@@ -21,7 +21,7 @@ pub use ragengine_metrics::IndexLabel;
 use ragengine_metrics::{Builder, Built, markdown, metrics};
 use ragengine_stores::StoreMetrics;
 use ragengine_traces::TraceMetrics;
-use ragengine_weaviate::WeaviateMetrics;
+use ragengine_vector_database::VectorDatabaseMetrics;
 
 /// Buckets of similarities of sentences.
 const SUPPORT: &[f64] = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
@@ -78,7 +78,7 @@ pub struct Metrics {
     /// Traces.
     pub traces: TraceMetrics,
     /// The external vector engine.
-    pub weaviate: Arc<WeaviateMetrics>,
+    pub vector_database: Arc<VectorDatabaseMetrics>,
     server: Server,
     built: Built,
 }
@@ -104,7 +104,7 @@ impl Metrics {
             index: IndexMetrics::new(&mut builder)?,
             stores: Arc::new(StoreMetrics::new(&mut builder)?),
             traces: TraceMetrics::new(&mut builder)?,
-            weaviate: Arc::new(WeaviateMetrics::new(&mut builder)?),
+            vector_database: Arc::new(VectorDatabaseMetrics::new(&mut builder)?),
             built: builder.finish(),
         })
     }

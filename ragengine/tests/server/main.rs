@@ -67,5 +67,5 @@ mod test_rabbitmq;
 mod tokens;
 mod traces;
 mod transports;
-mod weaviate;
+mod vector_databases;
 mod write_token;

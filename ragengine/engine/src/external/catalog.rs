@@ -8,7 +8,7 @@ use ragengine_index::record::IndexRecord;
 use ragengine_index::{Analyzer, IndexError};
 use ragengine_settings::{EmbeddingSource, TextLanguage, VectorIndexKind};
 use ragengine_stores::{Begun, CatalogueIndex, IndexCatalogue, NewIndex};
-use ragengine_weaviate::{Client, Index as Engine, IndexShape, VectorIndex};
+use ragengine_vector_database::{Database, Index as Engine, IndexShape, VectorIndex};
 use tokio::task::AbortHandle;
 use tracing::{debug, info, warn};
 use uuid::Uuid;
@@ -21,11 +21,11 @@ use super::watch;
 /// The candidates when a node is added to a graph: those of FAISS here.
 const EF_CONSTRUCTION: u32 = 128;
 
-/// What is needed for indexes in Weaviate.
+/// What is needed for indexes in the vector database.
 pub struct ExternalOptions {
-    /// What reaches Weaviate.
-    pub client: Client,
-    /// What keeps the indexes of these servers apart from others in the same Weaviate: `stateNamespace`.
+    /// What reaches the vector database.
+    pub vector_database: Database,
+    /// What keeps the indexes of these servers apart from others in the same vector database: `stateNamespace`.
     pub namespace: String,
     /// Which indexes there are.
     pub catalogue: Arc<IndexCatalogue>,
@@ -43,7 +43,7 @@ pub struct ExternalOptions {
     pub language: TextLanguage,
 }
 
-/// The indexes in Weaviate.
+/// The indexes in the vector database.
 pub struct ExternalCatalog {
     pub(super) options: ExternalOptions,
     data_id: String,
@@ -61,9 +61,9 @@ impl ExternalCatalog {
     ///
     /// # Errors
     ///
-    /// If Weaviate or the database cannot be used now.
+    /// If the vector database or PostgreSQL cannot be used now.
     pub async fn open(options: ExternalOptions) -> Result<Arc<Self>, IndexError> {
-        options.client.ready().await.map_err(of_engine)?;
+        options.vector_database.ready().await.map_err(of_engine)?;
         let data_id = options.catalogue.data_id().await.map_err(of_catalogue)?;
         let analyzer = Analyzer::new(options.language);
         let catalog = Arc::new(Self {
@@ -112,7 +112,7 @@ impl ExternalCatalog {
     ///
     /// # Errors
     ///
-    /// If the database fails, or Weaviate does not have one of them.
+    /// If PostgreSQL fails, or the vector database does not have one of them.
     pub async fn all_or_none(&self) -> Result<Vec<Arc<ExternalIndex>>, IndexError> {
         let mut indexes = Vec::new();
         for row in self.options.catalogue.all().await.map_err(of_catalogue)? {
@@ -125,7 +125,7 @@ impl ExternalCatalog {
     ///
     /// # Errors
     ///
-    /// [`IndexError::NoSuchIndex`], or if Weaviate or the database fails.
+    /// [`IndexError::NoSuchIndex`], or if the vector database or the database fails.
     pub async fn get(&self, name: &str) -> Result<Arc<ExternalIndex>, IndexError> {
         match self.options.catalogue.get(name).await {
             Ok(Some(row)) => self.opened(row).await,
@@ -145,7 +145,7 @@ impl ExternalCatalog {
     ///
     /// # Errors
     ///
-    /// If the name is invalid, there are too many indexes, or Weaviate or the database fails.
+    /// If the name is invalid, there are too many indexes, or the vector database or PostgreSQL fails.
     pub async fn get_or_create(
         &self,
         name: &str,
@@ -181,8 +181,8 @@ impl ExternalCatalog {
         }
     }
 
-    /// Deletes an index. When this returns, no request finds it. What Weaviate has of it is deleted too, later if that
-    /// fails now.
+    /// Deletes an index. When this returns, no request finds it. What the vector database has of it is deleted too,
+    /// later if that fails now.
     ///
     /// # Errors
     ///
@@ -196,13 +196,14 @@ impl ExternalCatalog {
         Ok(())
     }
 
-    /// Makes what Weaviate has of an index, or completes it.
+    /// Makes what the vector database has of an index, or completes it.
     pub(super) async fn made_in_engine(&self, row: &CatalogueIndex, shape: &IndexShape) -> Result<Engine, IndexError> {
-        let (client, namespace) = (self.options.client.clone(), &self.options.namespace);
-        Engine::create(client, namespace, &name_in_engine(row), shape).await.map_err(of_engine)
+        let (database, namespace) = (self.options.vector_database.clone(), &self.options.namespace);
+        Engine::create(database, namespace, &name_in_engine(row), shape).await.map_err(of_engine)
     }
 
-    /// Deletes what Weaviate has of an index whose deletion was begun. If that fails, it is tried again later.
+    /// Deletes what the vector database has of an index whose deletion was begun. If that fails, it is tried again
+    /// later.
     pub(super) async fn finish_deletion_or_leave(&self, row: &CatalogueIndex) {
         if let Err(error) = self.finish_deletion(row).await {
             let reason = error.for_log();
@@ -210,10 +211,10 @@ impl ExternalCatalog {
         }
     }
 
-    /// Deletes what Weaviate has of an index whose deletion was begun.
+    /// Deletes what the vector database has of an index whose deletion was begun.
     pub(super) async fn finish_deletion(&self, row: &CatalogueIndex) -> Result<(), IndexError> {
-        let (client, namespace) = (self.options.client.clone(), &self.options.namespace);
-        let engine = Engine::named(client, namespace, &name_in_engine(row)).map_err(of_engine)?;
+        let (database, namespace) = (self.options.vector_database.clone(), &self.options.namespace);
+        let engine = Engine::named(database, namespace, &name_in_engine(row)).map_err(of_engine)?;
         engine.delete_index().await.map_err(of_engine)?;
         self.options.catalogue.finish_deletion(row.number).await.map_err(of_catalogue)
     }
@@ -225,12 +226,12 @@ impl ExternalCatalog {
         {
             return Ok(Arc::clone(known));
         }
-        let (client, namespace) = (self.options.client.clone(), &self.options.namespace);
-        let engine = Engine::open(client, namespace, &name_in_engine(&row)).await.map_err(|error| match error {
+        let (database, namespace) = (self.options.vector_database.clone(), &self.options.namespace);
+        let engine = Engine::open(database, namespace, &name_in_engine(&row)).await.map_err(|error| match error {
             // The catalogue has it, so it is not the caller's mistake.
-            ragengine_weaviate::WeaviateError::NoSuchIndex(_) => IndexError::Unavailable {
+            ragengine_vector_database::VectorDatabaseError::NoSuchIndex(_) => IndexError::Unavailable {
                 index: row.name.clone(),
-                reason: "Weaviate does not have it: restore its backup, or delete the index".to_owned(),
+                reason: "the vector database does not have it: restore its backup, or delete the index".to_owned(),
             },
             other => of_engine(other),
         })?;
@@ -268,12 +269,12 @@ impl ExternalCatalog {
             },
             _ => {
                 return Err(IndexError::NotPossible(
-                    "vectorIndex must be auto, Flat or HNSW<M> with vectorDB.engine: weaviate",
+                    "vectorIndex must be auto, Flat or HNSW<M> with vectorDB.engine: weaviate or qdrant",
                 ));
             }
         };
         let ExternalOptions { replication_factor: replicas, shards, .. } = self.options;
-        Ok(IndexShape { vector_index, replicas, shards })
+        Ok(IndexShape { vector_index, dimensions: record.dimensions, replicas, shards })
     }
 
     /// Stops the work in the background.
@@ -282,11 +283,11 @@ impl ExternalCatalog {
     }
 }
 
-/// The digits of a store's id in a name: with the longest name of an index, as many as Weaviate has room for.
+/// The digits of a store's id in a name: with the longest name of an index, as many as the databases have room for.
 const STORE_DIGITS: usize = 16;
 
-/// The name in Weaviate. An index that is made again has another one, so that a late write of the old one cannot reach
-/// it. The number in the catalogue would come again after a restore of the database.
+/// The name in the vector database. An index that is made again has another one, so that a late write of the old one
+/// cannot reach it. The number in the catalogue would come again after a restore of the database.
 fn name_in_engine(row: &CatalogueIndex) -> String {
     let digits: String = row.store_id.chars().filter(char::is_ascii_hexdigit).take(STORE_DIGITS).collect();
     format!("{}~{digits}", row.name)

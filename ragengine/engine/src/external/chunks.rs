@@ -4,7 +4,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use ragengine_index::search::{Found, RetrievedChunk, day_of, with_page};
 use ragengine_index::{IndexError, node_id};
-use ragengine_weaviate::Hit;
+use ragengine_vector_database::Hit;
 use uuid::Uuid;
 
 use super::ExternalIndex;
@@ -31,7 +31,7 @@ impl FoundChunks {
     ///
     /// # Errors
     ///
-    /// If Weaviate fails.
+    /// If the vector database fails.
     pub async fn load_vectors(&mut self, found: &[Found]) -> Result<(), IndexError> {
         let ids = found.iter().map(|found| self.hit(found).id);
         let ids: Vec<Uuid> = ids.filter(|id| !self.vectors.contains_key(id)).collect();

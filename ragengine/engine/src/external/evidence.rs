@@ -14,7 +14,7 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If a vector or the filter cannot be used, or Weaviate fails.
+    /// If a vector or the filter cannot be used, or the vector database fails.
     pub async fn evidence(&self, query: &Query, text: &str) -> Result<Option<Evidence>, IndexError> {
         let chunks = usize::try_from(self.size().await?.chunks).unwrap_or(usize::MAX);
         if chunks < MIN_CHUNKS {

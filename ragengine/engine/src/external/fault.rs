@@ -1,11 +1,11 @@
 use ragengine_index::IndexError;
 use ragengine_stores::StoreError;
-use ragengine_weaviate::WeaviateError;
+use ragengine_vector_database::VectorDatabaseError;
 
 /// The error of an index whose vector engine failed.
-pub fn of_engine(error: WeaviateError) -> IndexError {
+pub fn of_engine(error: VectorDatabaseError) -> IndexError {
     match error {
-        WeaviateError::NoSuchIndex(name) => IndexError::NoSuchIndex(name),
+        VectorDatabaseError::NoSuchIndex(name) => IndexError::NoSuchIndex(name),
         other => IndexError::Engine(Box::new(other)),
     }
 }

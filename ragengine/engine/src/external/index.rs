@@ -10,14 +10,15 @@ use ragengine_index::{Analyzer, IndexError, IndexSize};
 use ragengine_pipeline::filter::Filter;
 use ragengine_settings::{EmbeddingSource, VectorIndexKind};
 use ragengine_stores::{CatalogueIndex, IndexCatalogue};
-use ragengine_weaviate::{Index as Engine, Selection};
+use ragengine_vector_database::{Index as Engine, Selection};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::cursors::Cursors;
 use super::fault::{of_catalogue, of_engine};
 
-/// An index in Weaviate. Nothing here is needed by another server: it is what was read, and what can be computed again.
+/// An index in the vector database. Nothing here is needed by another server: it is what was read, and what can be
+/// computed again.
 pub struct ExternalIndex {
     pub(super) name: String,
     /// The number in the catalogue. An index that is made again has another one.
@@ -77,7 +78,7 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If Weaviate fails.
+    /// If the vector database fails.
     pub async fn size(&self) -> Result<IndexSize, IndexError> {
         let everything = Filter::default();
         self.size_of(Selection::Filter(&everything)).await
@@ -118,7 +119,7 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If Weaviate fails.
+    /// If the vector database fails.
     pub async fn describe(&self, data_id: &str) -> Result<IndexDescription, IndexError> {
         let size = self.size().await?;
         let kind = in_engine(self.record.vector_index);
@@ -142,11 +143,11 @@ impl ExternalIndex {
     }
 }
 
-pub(super) fn size_of(size: ragengine_weaviate::IndexSize) -> IndexSize {
+pub(super) fn size_of(size: ragengine_vector_database::IndexSize) -> IndexSize {
     IndexSize { documents: size.documents, chunks: size.chunks, text_bytes: size.text_bytes }
 }
 
-/// What `auto` is: Weaviate's graph takes every number of chunks.
+/// What `auto` is: the databases' graphs take every number of chunks.
 pub(super) fn in_engine(kind: VectorIndexKind) -> VectorIndexKind {
     match kind {
         VectorIndexKind::Auto => VectorIndexKind::Hnsw { m: 32 },

@@ -6,7 +6,7 @@ use ragengine_client::wire::{
 use ragengine_index::listing::{Page, TextLength};
 use ragengine_index::{IndexError, node_id};
 use ragengine_pipeline::filter::Filter;
-use ragengine_weaviate::{DocumentRecord, Selection};
+use ragengine_vector_database::{DocumentRecord, Selection};
 
 use super::ExternalIndex;
 use super::chunks::hash_of;
@@ -27,7 +27,7 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If the filter cannot be used, or Weaviate or the database fails.
+    /// If the filter cannot be used, or the vector database or PostgreSQL fails.
     pub async fn list(&self, filter: &Filter, page: &Page, length: TextLength) -> Result<DocumentList, IndexError> {
         let Listed { records, total } = self.page(&format!("{filter:?}"), Selection::Filter(filter), page).await?;
         let (mut documents, mut left) = (Vec::with_capacity(records.len()), length.together);
@@ -60,7 +60,7 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If Weaviate or the database fails.
+    /// If the vector database or PostgreSQL fails.
     pub async fn list_source(&self, source: &str, page: &Page) -> Result<SourceDocuments, IndexError> {
         let listed = self.page(&format!("source {source}"), Selection::Source(source), page).await?;
         let document = |record: DocumentRecord| SourceDocument {
@@ -96,10 +96,10 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If Weaviate fails.
+    /// If the vector database fails.
     pub async fn whole_document(&self, doc_id: &str) -> Result<Option<WholeDocument>, IndexError> {
         let Some(whole) = self.engine.whole_document(doc_id).await.map_err(of_engine)? else { return Ok(None) };
-        let chunk = |(ordinal, place): (u32, ragengine_weaviate::ChunkPlace)| ChunkPlace {
+        let chunk = |(ordinal, place): (u32, ragengine_vector_database::ChunkPlace)| ChunkPlace {
             node_id: node_id(&self.name, doc_id, ordinal, &hash_of(&place.hash)),
             ordinal,
             start: place.start,
@@ -107,7 +107,7 @@ impl ExternalIndex {
             heading: place.heading,
             page: place.page,
         };
-        let ragengine_weaviate::WholeDocument { record, text, chunks } = whole;
+        let ragengine_vector_database::WholeDocument { record, text, chunks } = whole;
         let chunks = (0..).zip(chunks).map(chunk).collect();
         let DocumentRecord { doc_id, metadata, source, .. } = record;
         Ok(Some(WholeDocument { doc_id, text, metadata, source, chunks }))
@@ -117,7 +117,7 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If Weaviate fails.
+    /// If the vector database fails.
     pub async fn have_chunks(&self, wanted: &[Vec<ChunkAt>]) -> Result<Vec<bool>, IndexError> {
         let mut documents: HashMap<&str, Option<WholeDocument>> = HashMap::new();
         let mut have = Vec::with_capacity(wanted.len());

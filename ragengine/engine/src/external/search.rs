@@ -5,7 +5,7 @@ use ragengine_embedding::Windows;
 use ragengine_index::search::{Both, ByWords, Found, Fusion, Hit as Near, Query, Results, TextHit, TextOutcome, fused};
 use ragengine_index::{IndexError, QueryWord};
 use ragengine_pipeline::filter::Filter;
-use ragengine_weaviate::{DenseSearch, Hit, WordSearch};
+use ragengine_vector_database::{DenseSearch, Hit, WordSearch};
 use uuid::Uuid;
 
 use super::ExternalIndex;
@@ -24,7 +24,7 @@ pub(super) struct Searched {
     pub vectors: HashMap<Uuid, Vec<f32>>,
 }
 
-/// A search in Weaviate.
+/// A search in the vector database.
 pub(super) struct Search<'a> {
     pub vectors: &'a Windows,
     pub filter: &'a Filter,
@@ -41,7 +41,7 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If a vector or the filter cannot be used, or Weaviate fails.
+    /// If a vector or the filter cannot be used, or the vector database fails.
     pub async fn search(self: &Arc<Self>, query: &Query) -> Result<Candidates, IndexError> {
         let search = match &query.by_words {
             None => Search::by_vectors(query),

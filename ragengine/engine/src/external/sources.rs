@@ -4,7 +4,7 @@ use ragengine_client::wire::{PutSourceSync, SourceDescription};
 use ragengine_index::sources::{Moment, SharedSync, Syncs, log_sync};
 use ragengine_index::{IndexError, IndexSize};
 use ragengine_stores::SourceSyncRow;
-use ragengine_weaviate::Selection;
+use ragengine_vector_database::Selection;
 
 use super::ExternalIndex;
 use super::fault::{of_catalogue, of_engine};
@@ -36,7 +36,7 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If Weaviate or the database fails.
+    /// If the vector database or PostgreSQL fails.
     pub async fn sources(&self) -> Result<Vec<SourceDescription>, IndexError> {
         let syncs = async { self.catalogue.syncs(self.number).await.map_err(of_catalogue) };
         let sizes = async { self.engine.sources().await.map_err(of_engine) };
@@ -53,7 +53,7 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If Weaviate or the database fails.
+    /// If the vector database or PostgreSQL fails.
     pub async fn source(&self, name: &str) -> Result<SourceDescription, IndexError> {
         let rows = self.catalogue.syncs(self.number).await.map_err(of_catalogue)?;
         let sync = rows.iter().find(|row| row.source == name).and_then(shared);
@@ -69,7 +69,8 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// [`IndexError::SourceHeld`] while another synchronisation has the source, or if Weaviate or the database fails.
+    /// [`IndexError::SourceHeld`] while another synchronisation has the source, or if the vector database or the
+    /// database fails.
     pub async fn put_sync(
         &self,
         source: &str,
@@ -104,7 +105,7 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If Weaviate or the database fails. Documents deleted before the error stay deleted.
+    /// If the vector database or PostgreSQL fails. Documents deleted before the error stay deleted.
     pub async fn delete_source(self: &std::sync::Arc<Self>, source: &str) -> Result<u64, IndexError> {
         let wanted = source.to_owned();
         let deleted = self

@@ -4,14 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use ragengine_index::search::{KnownWords, MAX_TERMS, idf};
 use ragengine_index::{Analyzer, IndexError, NamedText, QueryWord};
-use ragengine_weaviate::Index as Engine;
+use ragengine_vector_database::Index as Engine;
 
 use super::fault::of_engine;
 
 /// The most terms of a question that are counted. More are not looked at.
 const MAX_COUNTED_TERMS: usize = 512;
 
-/// The terms of a chunk as Weaviate keeps them, with spaces between them.
+/// The terms of a chunk as the vector database keeps them, with spaces between them.
 pub fn terms_of_chunk(analyzer: &mut Analyzer, document: &NamedText, heading: Option<&str>, text: &str) -> String {
     let tokens = analyzer.tokens_of_chunk(document.kind, &document.text_of(heading, text));
     tokens.into_iter().map(|token| token.text).collect::<Vec<_>>().join(" ")
@@ -27,7 +27,7 @@ fn terms(words: &BTreeSet<QueryWord>) -> BTreeSet<String> {
 ///
 /// # Errors
 ///
-/// If Weaviate fails.
+/// If the vector database fails.
 pub async fn searched_terms(engine: &Engine, words: &BTreeSet<QueryWord>) -> Result<String, IndexError> {
     let terms = terms(words);
     if terms.len() <= MAX_TERMS {
@@ -55,7 +55,7 @@ impl Frequencies {
     ///
     /// # Errors
     ///
-    /// If Weaviate fails.
+    /// If the vector database fails.
     pub async fn of(engine: &Engine, words: &BTreeSet<QueryWord>, chunks: u64) -> Result<Self, IndexError> {
         Ok(Self { counts: engine.frequencies(&terms(words)).await.map_err(of_engine)?, chunks })
     }

@@ -11,7 +11,7 @@ use ragengine_index::writer::{
 };
 use ragengine_index::{Analyzer, IndexError, NamedText};
 use ragengine_stores::StoreError;
-use ragengine_weaviate::{Chunk, ChunkPlace, Document, DocumentRecord};
+use ragengine_vector_database::{Chunk, ChunkPlace, Document, DocumentRecord};
 
 use super::ExternalIndex;
 use super::chunks::hash_of;
@@ -29,8 +29,8 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If the model is not the index's, a text cannot be split or embedded, or Weaviate or the database fails. Some of
-    /// the documents may be written then, each of them whole; the request may be sent again.
+    /// If the model is not the index's, a text cannot be split or embedded, or the vector database or PostgreSQL fails.
+    /// Some of the documents may be written then, each of them whole; the request may be sent again.
     pub async fn write(
         self: &Arc<Self>,
         incoming: Vec<Incoming>,
@@ -123,7 +123,7 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// If Weaviate or the database fails. Some may be deleted then.
+    /// If the vector database or PostgreSQL fails. Some may be deleted then.
     pub async fn delete(self: &Arc<Self>, doc_ids: &Arc<[String]>) -> Result<Vec<bool>, IndexError> {
         let doc_ids = Arc::clone(doc_ids);
         self.changing(move |index| async move { index.engine.delete(&doc_ids).await.map_err(of_engine) }).await
@@ -131,8 +131,8 @@ impl ExternalIndex {
 
     /// Changes documents, one request of this server after the other. Once begun, it goes on without the caller.
     ///
-    /// The catalogue knows that the index is being changed, so that no answer that is made meanwhile is given again, and
-    /// nothing is changed while the database does not answer.
+    /// The catalogue knows that the index is being changed, so that no answer that is made meanwhile is given again,
+    /// and nothing is changed while the database does not answer.
     pub(super) async fn changing<T, F>(
         self: &Arc<Self>,
         change: impl FnOnce(Arc<Self>) -> F + Send + 'static,
@@ -172,7 +172,7 @@ impl ExternalIndex {
     }
 }
 
-/// A document with what Weaviate gets of it.
+/// A document with what the vector database gets of it.
 struct Written {
     incoming: Incoming,
     outcome: WriteOutcome,
@@ -217,7 +217,7 @@ fn document(incoming: &Incoming, chunks: &[PreparedChunk], analyzer: &mut Analyz
     }
 }
 
-/// A chunk for Weaviate, whose place in the text is not known yet.
+/// A chunk for the vector database, whose place in the text is not known yet.
 pub(super) fn chunk_of(
     chunk: &CutChunk,
     hash: [u8; 32],

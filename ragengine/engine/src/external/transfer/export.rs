@@ -5,7 +5,7 @@ use ragengine_index::IndexError;
 use ragengine_index::archive::{ArchiveWriter, IndexHeader, Manifest, Row};
 use ragengine_index::record::{ChunkRecord, DocumentRecord};
 use ragengine_pipeline::filter::Filter;
-use ragengine_weaviate::{DocumentRecord as Stored, Selection, StoredChunk};
+use ragengine_vector_database::{DocumentRecord as Stored, Selection, StoredChunk};
 use tokio::runtime::Handle;
 
 use super::spool::Spool;
@@ -27,7 +27,7 @@ impl ExternalCatalog {
     ///
     /// # Errors
     ///
-    /// If the output, Weaviate or the database fails.
+    /// If the output, the vector database or the database fails.
     pub fn export<W: Write>(&self, indexes: &[Arc<ExternalIndex>], output: W) -> Result<W, IndexError> {
         let names = indexes.iter().map(|index| index.name().to_owned()).collect();
         let mut archive = ArchiveWriter::begin(output, &Manifest::new(self.data_id(), names))?;
@@ -135,7 +135,7 @@ impl ExternalIndex {
                 return rows.put(record, text, chunks);
             }
         }
-        let reason = "a document is incomplete in Weaviate: write it again".to_owned();
+        let reason = "a document is incomplete in the vector database: write it again".to_owned();
         Err(IndexError::Unavailable { index: self.name.clone(), reason })
     }
 }

@@ -14,7 +14,7 @@ use ragengine_index::whole_document::Places;
 use ragengine_index::{Analyzer, IndexError, NamedText};
 use ragengine_settings::{EmbeddingSource, VectorIndexKind};
 use ragengine_stores::{CatalogueIndex, NewIndex, Published};
-use ragengine_weaviate::{Document, Index as Engine};
+use ragengine_vector_database::{Document, Index as Engine};
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 use uuid::Uuid;
@@ -31,13 +31,13 @@ const BATCH_BYTES: u64 = 4 << 20;
 const BATCH_CHUNKS: usize = 500;
 
 impl ExternalCatalog {
-    /// Creates the indexes of an archive, or one of them, in one step when the archive has been read completely. Blocks,
-    /// so call it outside the async runtime, on a thread that belongs to it.
+    /// Creates the indexes of an archive, or one of them, in one step when the archive has been read completely.
+    /// Blocks, so call it outside the async runtime, on a thread that belongs to it.
     ///
     /// # Errors
     ///
     /// An error of the archive, [`IndexError::NotInCopy`], [`IndexError::Exists`] or [`IndexError::TooMany`], or if
-    /// Weaviate or the database fails. Nothing has changed then.
+    /// the vector database or the database fails. Nothing has changed then.
     pub fn import(
         &self,
         source: impl Read,
@@ -276,7 +276,7 @@ impl Staged {
     }
 }
 
-/// A kind that Weaviate does not have becomes the usual one. It says only how vectors are searched.
+/// A kind that the vector database does not have becomes the usual one. It says only how vectors are searched.
 fn kind_here(kind: VectorIndexKind) -> VectorIndexKind {
     match kind {
         VectorIndexKind::Flat | VectorIndexKind::Hnsw { .. } => kind,

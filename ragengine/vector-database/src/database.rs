@@ -1,0 +1,239 @@
+//! A vector database: the few requests that indexes are made of. Each database answers them in its own way.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::VectorDatabaseError;
+use crate::collection::{CollectionDescription, CollectionShape};
+use crate::collection_name::CollectionName;
+use crate::filter::Comparisons;
+use crate::object::{Deletion, Found, Object, Search, StoredObject, Sums};
+use crate::predicate::Predicate;
+use crate::property::Property;
+use crate::{qdrant, weaviate};
+
+/// A vector database. Clones share connections.
+#[derive(Debug, Clone)]
+pub enum Database {
+    /// Weaviate.
+    Weaviate(weaviate::Client),
+    /// Qdrant.
+    Qdrant(qdrant::Client),
+}
+
+/// Sends a request to the database that is used.
+macro_rules! to_database {
+    ($database:expr, $client:ident => $request:expr) => {
+        match $database {
+            Database::Weaviate($client) => $request.await,
+            Database::Qdrant($client) => $request.await,
+        }
+    };
+}
+
+impl Database {
+    /// The name of the database, for people.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Weaviate(_) => "Weaviate",
+            Self::Qdrant(_) => "Qdrant",
+        }
+    }
+
+    /// How values are compared in filters.
+    pub fn comparisons(&self) -> Comparisons {
+        match self {
+            Self::Weaviate(_) => Comparisons::Patterns,
+            Self::Qdrant(_) => Comparisons::Prefixes,
+        }
+    }
+
+    /// Succeeds if the database is ready.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not.
+    pub async fn ready(&self) -> Result<(), VectorDatabaseError> {
+        to_database!(self, client => client.ready())
+    }
+
+    /// Makes a collection. Returns whether it was made: it may exist.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails or refuses.
+    pub async fn create_collection(&self, shape: &CollectionShape<'_>) -> Result<bool, VectorDatabaseError> {
+        to_database!(self, client => client.create_collection(shape))
+    }
+
+    /// Describes a collection. None if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn collection(
+        &self,
+        name: &CollectionName,
+    ) -> Result<Option<CollectionDescription>, VectorDatabaseError> {
+        to_database!(self, client => client.collection(name))
+    }
+
+    /// The names of all collections.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn collections(&self) -> Result<Vec<String>, VectorDatabaseError> {
+        to_database!(self, client => client.collections())
+    }
+
+    /// Deletes a collection and its objects. Succeeds too if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn delete_collection(&self, name: &CollectionName) -> Result<(), VectorDatabaseError> {
+        to_database!(self, client => client.delete_collection(name))
+    }
+
+    /// Writes objects. When this returns, a quorum has all of them. After an error, some may be written.
+    ///
+    /// # Errors
+    ///
+    /// [`VectorDatabaseError::Vector`], [`VectorDatabaseError::NotStored`], or if the database fails.
+    pub async fn put(&self, collection: &CollectionName, objects: &[Object]) -> Result<(), VectorDatabaseError> {
+        to_database!(self, client => client.put(collection, objects))
+    }
+
+    /// Writes objects of a collection with `shards` shards so that their vectors survive the end of a process.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::put`].
+    pub async fn put_vectors(
+        &self,
+        collection: &CollectionName,
+        objects: &[Object],
+        shards: u32,
+    ) -> Result<(), VectorDatabaseError> {
+        match self {
+            Self::Weaviate(client) => client.put_vectors(collection, objects, shards).await,
+            Self::Qdrant(client) => client.put(collection, objects).await,
+        }
+    }
+
+    /// Reads an object from a quorum. None if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn object(
+        &self,
+        collection: &CollectionName,
+        id: Uuid,
+    ) -> Result<Option<StoredObject>, VectorDatabaseError> {
+        to_database!(self, client => client.object(collection, id))
+    }
+
+    /// Reads objects from a quorum, by their ids. Those that do not exist are missing.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn objects(
+        &self,
+        collection: &CollectionName,
+        ids: &[Uuid],
+    ) -> Result<HashMap<Uuid, StoredObject>, VectorDatabaseError> {
+        to_database!(self, client => client.objects(collection, ids))
+    }
+
+    /// Reads the vector of an object from a quorum. None if there is no such object, or it has no vector.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn vector(&self, collection: &CollectionName, id: Uuid) -> Result<Option<Vec<f32>>, VectorDatabaseError> {
+        to_database!(self, client => client.vector(collection, id))
+    }
+
+    /// Sets a text of an object, and leaves its other properties as they are. Returns whether there is such an object.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn set_text(
+        &self,
+        collection: &CollectionName,
+        id: Uuid,
+        property: Property,
+        text: &str,
+    ) -> Result<bool, VectorDatabaseError> {
+        to_database!(self, client => client.set_text(collection, id, property, text))
+    }
+
+    /// Deletes an object. Succeeds too if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn delete_object(&self, collection: &CollectionName, id: Uuid) -> Result<(), VectorDatabaseError> {
+        to_database!(self, client => client.delete_object(collection, id))
+    }
+
+    /// Deletes all objects that a condition holds for. Everything is not deleted this way.
+    ///
+    /// # Errors
+    ///
+    /// [`VectorDatabaseError::NotDeleted`], or if the database fails. What was deleted before the error stays deleted.
+    pub async fn delete_where(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
+    ) -> Result<Deletion, VectorDatabaseError> {
+        if matches!(predicate, Predicate::Nothing | Predicate::Everything) {
+            // To delete everything is to delete the collection.
+            return Ok(Deletion::default());
+        }
+        to_database!(self, client => client.delete_where(collection, predicate))
+    }
+
+    /// Searches.
+    ///
+    /// # Errors
+    ///
+    /// [`VectorDatabaseError::Vector`], [`VectorDatabaseError::Query`], or if the database fails.
+    pub async fn search(&self, search: &Search<'_>) -> Result<Vec<Found>, VectorDatabaseError> {
+        to_database!(self, client => client.search(search))
+    }
+
+    /// Counts the objects that a condition holds for, and adds up their integers.
+    ///
+    /// # Errors
+    ///
+    /// [`VectorDatabaseError::Query`], or if the database fails.
+    pub async fn sums(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
+        properties: &[Property],
+    ) -> Result<Sums, VectorDatabaseError> {
+        to_database!(self, client => client.sums(collection, predicate, properties))
+    }
+
+    /// The sums of the objects with each value of a text, for at most `most` values.
+    ///
+    /// # Errors
+    ///
+    /// [`VectorDatabaseError::Query`], or if the database fails.
+    pub async fn sums_by(
+        &self,
+        collection: &CollectionName,
+        text: Property,
+        most: usize,
+        properties: &[Property],
+    ) -> Result<Vec<(String, Sums)>, VectorDatabaseError> {
+        to_database!(self, client => client.sums_by(collection, text, most, properties))
+    }
+}

@@ -1,0 +1,140 @@
+//! Lists of documents, by page, and sizes.
+//!
+//! The order is that of the first writes. A page begins after the place of the page before, not at a number of
+//! documents, so that documents that come or go meanwhile neither hide nor repeat others.
+
+use std::collections::BTreeMap;
+
+use ragengine_pipeline::filter::Filter;
+
+use super::Index;
+use crate::VectorDatabaseError;
+use crate::document::{self, DocumentRecord, RECORD_PROPERTIES};
+use crate::filter::{self, Comparisons};
+use crate::object::{Found, Order, Search, Sums};
+use crate::predicate::Predicate;
+use crate::property::Property;
+
+/// Weaviate's limit on the results of a search (`QUERY_MAXIMUM_RESULTS`).
+const MAX_RESULTS: usize = 10_000;
+
+/// Some documents of an index.
+#[derive(Debug, Clone, Copy)]
+pub enum Selection<'a> {
+    /// Those that match a filter.
+    Filter(&'a Filter),
+    /// Those of a source.
+    Source(&'a str),
+}
+
+impl Selection<'_> {
+    fn predicate(self, comparisons: Comparisons) -> Result<Predicate, VectorDatabaseError> {
+        match self {
+            Self::Filter(wanted) => filter::predicate(wanted, comparisons),
+            Self::Source(source) => Ok(Predicate::is(Property::TOKENS, filter::of_source(source))),
+        }
+    }
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// The documents.
+    pub documents: Vec<DocumentRecord>,
+    /// Where the next page begins. None: this is the last one.
+    pub next: Option<u64>,
+}
+
+/// How large an index or a part of it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IndexSize {
+    /// The number of documents.
+    pub documents: u64,
+    /// The number of chunks.
+    pub chunks: u64,
+    /// The size of the texts, in bytes.
+    pub text_bytes: u64,
+}
+
+/// The properties whose sums are a size.
+const SIZES: [Property; 2] = [Property::CHUNK_COUNT, Property::TEXT_BYTES];
+
+impl IndexSize {
+    fn of(sums: &Sums) -> Self {
+        let sum = |position: usize| sums.sums.get(position).copied().unwrap_or_default();
+        Self { documents: sums.count, chunks: sum(0), text_bytes: sum(1) }
+    }
+}
+
+impl Index {
+    /// A page of documents after a place, with about `limit` documents at most: documents of one place stay together.
+    ///
+    /// # Errors
+    ///
+    /// If the filter cannot be evaluated, or the vector database fails.
+    pub async fn list(
+        &self,
+        selection: Selection<'_>,
+        after: Option<u64>,
+        limit: usize,
+    ) -> Result<Page, VectorDatabaseError> {
+        #[expect(clippy::cast_precision_loss, reason = "microseconds since 1970 are less than 2^53 until 2255")]
+        let behind = after.map_or(Predicate::Everything, |place| Predicate::Above(Property::PLACE, place as f64));
+        let predicate = Predicate::all([selection.predicate(self.database.comparisons())?, behind]);
+        let mut limit = limit.clamp(1, MAX_RESULTS - 1);
+        loop {
+            // One more than the page shows whether there is another.
+            let mut found = self.first(&predicate, limit + 1).await?;
+            let next = match found.get(limit) {
+                Some(behind) => {
+                    let place = document::number(&behind.properties, Property::PLACE)?;
+                    found.retain(|each| document::number(&each.properties, Property::PLACE).is_ok_and(|of| of < place));
+                    if found.is_empty() && limit < MAX_RESULTS - 1 {
+                        limit = (limit * 2).min(MAX_RESULTS - 1);
+                        continue;
+                    }
+                    found.last().map(|last| document::number(&last.properties, Property::PLACE)).transpose()?
+                }
+                None => None,
+            };
+            let read = |found: Found| DocumentRecord::read(found.id, &found.properties);
+            return Ok(Page { documents: found.into_iter().map(read).collect::<Result<_, _>>()?, next });
+        }
+    }
+
+    async fn first(&self, predicate: &Predicate, limit: usize) -> Result<Vec<Found>, VectorDatabaseError> {
+        let search = Search {
+            collection: &self.collections.documents,
+            predicate,
+            order: Order::Least(Property::PLACE),
+            limit,
+            properties: RECORD_PROPERTIES,
+            has_vectors: false,
+            is_replicated: self.is_replicated,
+        };
+        self.database.search(&search).await
+    }
+
+    /// The size of a selection.
+    ///
+    /// # Errors
+    ///
+    /// If the filter cannot be evaluated, or the vector database fails.
+    pub async fn size(&self, selection: Selection<'_>) -> Result<IndexSize, VectorDatabaseError> {
+        let sums = self
+            .database
+            .sums(&self.collections.documents, &selection.predicate(self.database.comparisons())?, &SIZES)
+            .await?;
+        Ok(IndexSize::of(&sums))
+    }
+
+    /// The sources with documents, with their sizes, by name. At most 10,000.
+    ///
+    /// # Errors
+    ///
+    /// If the vector database fails.
+    pub async fn sources(&self) -> Result<BTreeMap<String, IndexSize>, VectorDatabaseError> {
+        let sums = self.database.sums_by(&self.collections.documents, Property::SOURCE, MAX_RESULTS, &SIZES).await?;
+        Ok(sums.into_iter().map(|(source, sums)| (source, IndexSize::of(&sums))).collect())
+    }
+}

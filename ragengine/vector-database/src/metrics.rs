@@ -1,0 +1,15 @@
+//! The Prometheus metrics of requests to the vector database.
+
+use ragengine_metrics::metrics;
+
+metrics! {
+    /// The Prometheus metrics of requests to the vector engine.
+    pub struct VectorDatabaseMetrics: "" {
+        /// Requests to the external vector engine, each attempt of its own. `operation` is `query` (a search, a list or
+        /// a count), `write`, `read` (an object), `delete`, or `schema`. `outcome` is `done`, or the kind of the error,
+        /// such as `unreachable`, `timeout`, `unavailable` or `refused`.
+        pub(crate) vector_engine_requests_total: Counters["operation", "outcome"],
+        /// Seconds of requests to the external vector engine, with further attempts and the waits between them.
+        pub(crate) vector_engine_request_seconds: Durations["operation"],
+    }
+}

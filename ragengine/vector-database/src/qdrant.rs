@@ -1,0 +1,208 @@
+//! Qdrant, by its official client.
+//!
+//! Writes wait until a majority of the replicas has them, and reads of objects ask a majority. Every request may be
+//! made twice, because objects have ids of their own; those that failed for now are made again.
+
+mod collections;
+mod conditions;
+mod payload;
+mod points;
+mod search;
+mod sums;
+mod words;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use qdrant_client::config::QdrantConfig;
+use qdrant_client::{Qdrant, QdrantError};
+use tokio::sync::Semaphore;
+use tonic::{Code, Status};
+
+use crate::VectorDatabaseError;
+use crate::api_key::ApiKey;
+use crate::metrics::VectorDatabaseMetrics;
+use crate::options::ClientOptions;
+
+/// The name of the vector of an object's embedded text.
+const EMBEDDING: &str = "embedding";
+
+/// The name of the sparse vector of an object's words.
+const WORDS: &str = "words";
+
+/// The wait before the second attempt. It doubles for the third.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+
+/// Requests that a client sends at the same time. Others wait.
+const CONCURRENT_REQUESTS: usize = 128;
+
+/// Connections of a client. Each carries many requests at a time.
+const CONNECTIONS: usize = 3;
+
+/// The longest message that is kept, in characters.
+const MAX_MESSAGE_CHARACTERS: usize = 500;
+
+/// What a request does, for labels.
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Query,
+    Write,
+    Read,
+    Delete,
+    Schema,
+}
+
+impl Operation {
+    fn label(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::Write => "write",
+            Self::Read => "read",
+            Self::Delete => "delete",
+            Self::Schema => "schema",
+        }
+    }
+}
+
+/// A client. Clones share connections.
+#[derive(Clone)]
+pub struct Client {
+    qdrant: Qdrant,
+    url: String,
+    api_key: Option<ApiKey>,
+    attempts: u32,
+    ef_search: Option<u32>,
+    /// The requests that may run at the same time.
+    turns: Arc<Semaphore>,
+    metrics: Option<Arc<VectorDatabaseMetrics>>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Client").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client. Sends nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`VectorDatabaseError::Setting`].
+    pub fn new(options: ClientOptions) -> Result<Self, VectorDatabaseError> {
+        let url = options.base_url()?.to_string();
+        if let Some(key) = &options.api_key {
+            key.check()?;
+        }
+        let ClientOptions { api_key, attempts, ef_search, metrics, connect_timeout, timeout, .. } = options;
+        let mut config = QdrantConfig::from_url(&url)
+            .api_key(api_key.as_ref().map(ApiKey::expose))
+            .timeout(timeout)
+            .connect_timeout(connect_timeout)
+            // It would print to the standard output.
+            .skip_compatibility_check();
+        config.pool_size = CONNECTIONS;
+        let qdrant = Qdrant::new(config);
+        let qdrant = qdrant.map_err(|error| VectorDatabaseError::Setting {
+            setting: "vectorDB.url",
+            reason: failure(error, None).to_string(),
+        })?;
+        let turns = Arc::new(Semaphore::new(CONCURRENT_REQUESTS));
+        Ok(Self { qdrant, url, api_key, attempts: attempts.max(1), ef_search, turns, metrics })
+    }
+
+    /// Succeeds if Qdrant is ready.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not.
+    pub async fn ready(&self) -> Result<(), VectorDatabaseError> {
+        self.attempt(Operation::Schema, &|| self.qdrant.health_check()).await.map(|_| ())
+    }
+
+    /// Sends a request, and sends it again if that may help.
+    async fn send<T, Sending: Future<Output = Result<T, QdrantError>>>(
+        &self,
+        operation: Operation,
+        request: impl Fn() -> Sending,
+    ) -> Result<T, VectorDatabaseError> {
+        let started = Instant::now();
+        let mut attempt = 1;
+        let result = loop {
+            match self.attempt(operation, &request).await {
+                Err(error) if error.is_temporary() && attempt < self.attempts => {
+                    let wait = FIRST_WAIT.saturating_mul(2_u32.saturating_pow(attempt - 1));
+                    // Random parts keep clients from coming at the same time.
+                    tokio::time::sleep(wait.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
+                    attempt += 1;
+                }
+                result => break result,
+            }
+        };
+        if let Some(metrics) = &self.metrics {
+            let seconds = metrics.vector_engine_request_seconds.with_label_values(&[operation.label()]);
+            seconds.observe(started.elapsed().as_secs_f64());
+        }
+        result
+    }
+
+    async fn attempt<T, Sending: Future<Output = Result<T, QdrantError>>>(
+        &self,
+        operation: Operation,
+        request: &impl Fn() -> Sending,
+    ) -> Result<T, VectorDatabaseError> {
+        // The semaphore is never closed.
+        let _turn = self.turns.acquire().await;
+        let result = request().await.map_err(|error| failure(error, self.api_key.as_ref()));
+        if let Some(metrics) = &self.metrics {
+            let outcome = result.as_ref().err().map_or("done", VectorDatabaseError::kind);
+            metrics.vector_engine_requests_total.with_label_values(&[operation.label(), outcome]).inc();
+        }
+        result
+    }
+}
+
+/// The error of a request, without the key.
+fn failure(error: QdrantError, api_key: Option<&ApiKey>) -> VectorDatabaseError {
+    match error {
+        QdrantError::ResponseError { status } | QdrantError::ResourceExhaustedError { status, .. } => {
+            of_status(&status, api_key)
+        }
+        QdrantError::InvalidUri(error) => {
+            VectorDatabaseError::Setting { setting: "vectorDB.url", reason: error.to_string() }
+        }
+        QdrantError::Io(error) => VectorDatabaseError::Unreachable(error.to_string()),
+        other => VectorDatabaseError::Reply(shortened(&other.to_string(), api_key)),
+    }
+}
+
+fn of_status(status: &Status, api_key: Option<&ApiKey>) -> VectorDatabaseError {
+    let (code, message) = (status.code(), shortened(status.message(), api_key));
+    // The client reports a connection that it cannot make as an internal error.
+    let is_connecting = code == Code::Internal && message.starts_with("Failed to connect");
+    let number = u16::try_from(i32::from(code)).unwrap_or_default();
+    match code {
+        Code::Unavailable | Code::Unknown => VectorDatabaseError::Unreachable(message),
+        _ if is_connecting => VectorDatabaseError::Unreachable(message),
+        Code::DeadlineExceeded | Code::Cancelled => VectorDatabaseError::Timeout,
+        Code::Internal | Code::ResourceExhausted | Code::Aborted => {
+            VectorDatabaseError::Unavailable { status: number, message }
+        }
+        _ => VectorDatabaseError::Refused { status: number, message },
+    }
+}
+
+/// Whether an error says that there is no such collection or object.
+fn is_not_found(error: &VectorDatabaseError) -> bool {
+    matches!(error, VectorDatabaseError::Refused { status, .. } if i32::from(*status) == i32::from(Code::NotFound))
+}
+
+fn shortened(message: &str, api_key: Option<&ApiKey>) -> String {
+    let message: String = message.chars().take(MAX_MESSAGE_CHARACTERS).collect();
+    api_key.map_or_else(|| message.clone(), |key| key.redact(&message))
+}
+
+#[cfg(test)]
+mod tests;

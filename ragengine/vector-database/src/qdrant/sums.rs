@@ -1,0 +1,108 @@
+//! Counts and sums.
+//!
+//! Qdrant counts the objects with each value of a field, but adds nothing up. So an integer is kept in digits, too: the
+//! sum is made of how often each digit has each value.
+
+use futures_util::future::try_join_all;
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use qdrant_client::qdrant::{CountPointsBuilder, FacetCountsBuilder, facet_value::Variant};
+
+use super::conditions::filter;
+use super::payload::{DIGIT_VALUES, digit_fields};
+use super::points::majority;
+use super::{Client, Operation};
+use crate::VectorDatabaseError;
+use crate::collection_name::CollectionName;
+use crate::object::Sums;
+use crate::predicate::Predicate;
+use crate::property::Property;
+
+/// Groups whose sums are asked for at the same time.
+const GROUPS_AT_ONCE: usize = 4;
+
+impl Client {
+    /// Counts the objects that a condition holds for, and adds up their integers.
+    ///
+    /// # Errors
+    ///
+    /// If Qdrant fails.
+    pub async fn sums(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
+        properties: &[Property],
+    ) -> Result<Sums, VectorDatabaseError> {
+        if *predicate == Predicate::Nothing {
+            return Ok(Sums::nothing(properties));
+        }
+        let count = self.count(collection, predicate).await?;
+        let sums = properties.iter().map(|property| self.sum(collection, predicate, *property));
+        Ok(Sums { count, sums: try_join_all(sums).await? })
+    }
+
+    /// The sums of the objects with each value of a text, for at most `most` values.
+    ///
+    /// # Errors
+    ///
+    /// If Qdrant fails.
+    pub async fn sums_by(
+        &self,
+        collection: &CollectionName,
+        text: Property,
+        most: usize,
+        properties: &[Property],
+    ) -> Result<Vec<(String, Sums)>, VectorDatabaseError> {
+        let counts = self.counts(collection, &Predicate::Everything, text.name(), most as u64).await?;
+        let values = counts.into_iter().filter_map(|(value, _)| match value {
+            Variant::StringValue(value) => Some(value),
+            Variant::IntegerValue(_) | Variant::BoolValue(_) => None,
+        });
+        let of_value = |value: String| async move {
+            let predicate = Predicate::is(text, value.as_str());
+            Ok((value, self.sums(collection, &predicate, properties).await?))
+        };
+        stream::iter(values).map(of_value).buffered(GROUPS_AT_ONCE).try_collect().await
+    }
+
+    async fn count(&self, collection: &CollectionName, predicate: &Predicate) -> Result<u64, VectorDatabaseError> {
+        let mut request = CountPointsBuilder::new(collection.as_str()).exact(true).read_consistency(majority());
+        if let Some(filter) = filter(predicate) {
+            request = request.filter(filter);
+        }
+        let reply = self.send(Operation::Query, || self.qdrant.count(request.clone())).await?;
+        Ok(reply.result.map_or(0, |result| result.count))
+    }
+
+    async fn sum(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
+        property: Property,
+    ) -> Result<u64, VectorDatabaseError> {
+        let of_digit = |(field, worth): (String, u64)| async move {
+            let counts = self.counts(collection, predicate, &field, DIGIT_VALUES).await?;
+            let value_of = |(value, count): (Variant, u64)| match value {
+                Variant::IntegerValue(digit) => u64::try_from(digit).unwrap_or_default() * count * worth,
+                Variant::StringValue(_) | Variant::BoolValue(_) => 0,
+            };
+            Ok(counts.into_iter().map(value_of).sum::<u64>())
+        };
+        Ok(try_join_all(digit_fields(property).map(of_digit)).await?.into_iter().sum())
+    }
+
+    /// The number of objects with each value of a field.
+    async fn counts(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
+        field: &str,
+        most: u64,
+    ) -> Result<Vec<(Variant, u64)>, VectorDatabaseError> {
+        let mut request = FacetCountsBuilder::new(collection.as_str(), field).limit(most).exact(true);
+        if let Some(filter) = filter(predicate) {
+            request = request.filter(filter);
+        }
+        let reply = self.send(Operation::Query, || self.qdrant.facet(request.clone())).await?;
+        Ok(reply.hits.into_iter().filter_map(|hit| Some((hit.value?.variant?, hit.count))).collect())
+    }
+}

@@ -1,0 +1,220 @@
+//! Single objects, and batches of them.
+
+use std::collections::HashMap;
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::body::{Message, shortened};
+use super::{CONSISTENCY, Client, Repeat, Request};
+use crate::VectorDatabaseError;
+use crate::collection_name::CollectionName;
+use crate::object::{Object, StoredObject, batches, check_vectors};
+use crate::property::Property;
+
+/// Requests for single objects that run at the same time.
+const SINGLE_REQUESTS: usize = 16;
+
+fn object_json(object: &Object, collection: &CollectionName) -> Value {
+    let properties: Map<String, Value> =
+        object.properties.iter().map(|(property, value)| (property.name().to_owned(), value.clone())).collect();
+    let mut json = json!({"class": collection.as_str(), "id": object.id, "properties": properties});
+    if let Some(vector) = &object.vector {
+        json["vector"] = json!(vector);
+    }
+    json
+}
+
+impl Client {
+    /// Writes objects. When this returns, a quorum has all of them. After an error, some may be written.
+    ///
+    /// # Errors
+    ///
+    /// [`VectorDatabaseError::Vector`], [`VectorDatabaseError::NotStored`], or if Weaviate fails.
+    pub async fn put(&self, collection: &CollectionName, objects: &[Object]) -> Result<(), VectorDatabaseError> {
+        check_vectors(objects)?;
+        for batch in batches(objects) {
+            self.put_batch(collection, batch).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes objects of a class with `shards` shards so that their vectors survive the end of a node's process.
+    ///
+    /// Weaviate 1.35 flushes its logs before the vectors of a request are in them, and answers when they are: what it
+    /// acknowledged is lost when it is killed. The next request to the same shard flushes them. So each shard gets an
+    /// object again that it has, which changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::put`].
+    pub async fn put_vectors(
+        &self,
+        collection: &CollectionName,
+        objects: &[Object],
+        shards: u32,
+    ) -> Result<(), VectorDatabaseError> {
+        self.put(collection, objects).await?;
+        let of_every_shard = if shards == 1 { objects.len().saturating_sub(1) } else { 0 };
+        self.put(collection, &objects[of_every_shard..]).await
+    }
+
+    /// Writes a batch, and again the objects of it that were not stored.
+    async fn put_batch(&self, collection: &CollectionName, batch: &[Object]) -> Result<(), VectorDatabaseError> {
+        let mut left: Vec<&Object> = batch.iter().collect();
+        let mut attempt = 1;
+        loop {
+            let failed = self.attempt_batch(collection, &left).await?;
+            let Some(reason) = failed.values().next().cloned() else { return Ok(()) };
+            if attempt == self.attempts {
+                return Err(VectorDatabaseError::NotStored { failed: failed.len(), of: batch.len(), reason });
+            }
+            self.wait(attempt).await;
+            attempt += 1;
+            left.retain(|object| failed.contains_key(&object.id));
+        }
+    }
+
+    /// Writes objects once. Returns why those that were not stored were not.
+    async fn attempt_batch(
+        &self,
+        collection: &CollectionName,
+        objects: &[&Object],
+    ) -> Result<HashMap<Uuid, String>, VectorDatabaseError> {
+        let objects_json: Vec<Value> = objects.iter().map(|object| object_json(object, collection)).collect();
+        let request = Request {
+            method: reqwest::Method::POST,
+            path: &["v1", "batch", "objects"],
+            query: &[CONSISTENCY],
+            body: Some(json!({"objects": objects_json})),
+            repeat: Repeat::Yes,
+        };
+        let outcomes: Vec<Outcome> = self.read_reply(request).await?;
+        let outcomes: HashMap<Uuid, OfObject> =
+            outcomes.into_iter().map(|outcome| (outcome.id, outcome.result)).collect();
+        let failure = |object: &&Object| {
+            let reason = match outcomes.get(&object.id) {
+                Some(result) if result.status.as_deref() == Some("SUCCESS") && result.errors.is_none() => return None,
+                Some(OfObject { errors: Some(errors), .. }) => errors.text(),
+                _ => "it gave no reason".to_owned(),
+            };
+            Some((object.id, reason))
+        };
+        Ok(objects.iter().filter_map(failure).collect())
+    }
+
+    /// Reads an object from a quorum. None if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn object(
+        &self,
+        collection: &CollectionName,
+        id: Uuid,
+    ) -> Result<Option<StoredObject>, VectorDatabaseError> {
+        let id = id.to_string();
+        let path = ["v1", "objects", collection.as_str(), &id];
+        self.read(Request { query: &[CONSISTENCY], ..Request::get(&path) }).await
+    }
+
+    /// Reads objects from a quorum, by their ids. Those that do not exist are missing.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn objects(
+        &self,
+        collection: &CollectionName,
+        ids: &[Uuid],
+    ) -> Result<HashMap<Uuid, StoredObject>, VectorDatabaseError> {
+        let read = |id: Uuid| self.object(collection, id);
+        let read: Vec<Option<StoredObject>> =
+            stream::iter(ids.to_vec()).map(read).buffered(SINGLE_REQUESTS).try_collect().await?;
+        Ok(read.into_iter().flatten().map(|object| (object.id, object)).collect())
+    }
+
+    /// Reads the vector of an object from a quorum. None if there is no such object, or it has no vector.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn vector(&self, collection: &CollectionName, id: Uuid) -> Result<Option<Vec<f32>>, VectorDatabaseError> {
+        let id = id.to_string();
+        let path = ["v1", "objects", collection.as_str(), &id];
+        let request = Request { query: &[CONSISTENCY, ("include", "vector")], ..Request::get(&path) };
+        let object: Option<StoredObject> = self.read(request).await?;
+        Ok(object.map(|object| object.vector).filter(|vector| !vector.is_empty()))
+    }
+
+    /// Sets a text of an object, and leaves its other properties as they are. Returns whether there is such an object.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn set_text(
+        &self,
+        collection: &CollectionName,
+        id: Uuid,
+        property: Property,
+        text: &str,
+    ) -> Result<bool, VectorDatabaseError> {
+        let id_text = id.to_string();
+        let path = ["v1", "objects", collection.as_str(), &id_text];
+        let request = Request {
+            method: reqwest::Method::PATCH,
+            path: &path,
+            query: &[CONSISTENCY],
+            body: Some(json!({"class": collection.as_str(), "id": id, "properties": {property.name(): text}})),
+            repeat: Repeat::Yes,
+        };
+        match self.send(request).await {
+            Ok(_) => Ok(true),
+            Err(VectorDatabaseError::Refused { status: 404, .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deletes an object. Succeeds too if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails.
+    pub async fn delete_object(&self, collection: &CollectionName, id: Uuid) -> Result<(), VectorDatabaseError> {
+        let id = id.to_string();
+        let path = ["v1", "objects", collection.as_str(), &id];
+        let request = Request { method: reqwest::Method::DELETE, query: &[CONSISTENCY], ..Request::get(&path) };
+        match self.send(request).await {
+            Ok(_) | Err(VectorDatabaseError::Refused { status: 404, .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Outcome {
+    id: Uuid,
+    #[serde(default)]
+    result: OfObject,
+}
+
+#[derive(Default, Deserialize)]
+struct OfObject {
+    status: Option<String>,
+    errors: Option<Errors>,
+}
+
+#[derive(Deserialize)]
+struct Errors {
+    #[serde(default)]
+    error: Vec<Message>,
+}
+
+impl Errors {
+    fn text(&self) -> String {
+        let messages: Vec<&str> = self.error.iter().map(|each| each.message.as_str()).collect();
+        shortened(&messages.join("; "))
+    }
+}
