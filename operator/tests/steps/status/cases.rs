@@ -316,7 +316,7 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             *case = with_problem(ProblemKind::VolumeFull, "0 bytes");
             case.hold = Some(Hold::Paused);
         })),
-        ("stopped, with its indexes in Weaviate", with(|case| {
+        ("stopped, with its indexes in a vector database", with(|case| {
             case.engine = engine(&format!("{{replicas: 0, {SHARED}}}"));
             case.observed.deployment = deployment(json!({"observedGeneration": 3}));
             case.observed.pods.clear();
