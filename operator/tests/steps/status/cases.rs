@@ -333,6 +333,11 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.engine = engine(&format!("{{{SHARED}}}"));
             case
         }),
+        ("Qdrant cannot be reached", {
+            let mut case = with_problem(ProblemKind::IndexesFailed, "qdrant: connection refused");
+            case.engine = engine(&format!("{{{}}}", SHARED.replace("weaviate", "qdrant")));
+            case
+        }),
         ("a pod serves until the next one does", {
             let mut case = with_pods("replicas: 1", json!({
                 "observedGeneration": 3, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1,
