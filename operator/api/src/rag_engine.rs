@@ -158,8 +158,8 @@ pub const RAG_ENGINE_FINALIZER: &str = "ragengine.dev/node-claims";
 )]
 pub struct RagEngineSpec {
     /// Number of pods, or 0 to stop the engine and keep its volume. More than 1 needs `storage.vectorDB.engine:
-    /// weaviate`, and stores of `sessions`, `feedback` and `interactions` that the pods share. With `autoscaling`, other
-    /// numbers than 0 have no effect. Default: 1.
+    /// weaviate` or `qdrant`, and stores of `sessions`, `feedback` and `interactions` that the pods share. With
+    /// `autoscaling`, other numbers than 0 have no effect. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 1000))]
     pub replicas: u32,

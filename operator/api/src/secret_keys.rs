@@ -12,7 +12,7 @@ pub const RERANK_ACCESS_SECRET: &str = "RERANK_ACCESS_SECRET";
 /// Password of the database user, in the Secret of `postgres.accessSecret`.
 pub const POSTGRES_ACCESS_SECRET: &str = "POSTGRES_ACCESS_SECRET";
 
-/// API key of Weaviate, in the Secret of `storage.vectorDB.accessSecret`.
+/// API key of Weaviate or Qdrant, in the Secret of `storage.vectorDB.accessSecret`.
 pub const VECTOR_DB_ACCESS_SECRET: &str = "VECTOR_DB_ACCESS_SECRET";
 
 /// Password of the Redis server, in the Secret of `redis.accessSecret`.

@@ -216,7 +216,7 @@ fn as_asked(engine: &RagEngine, observed: &Observed, endpoint: &str) -> Finding 
     if engine.spec.replicas == 0 {
         let has_claim = Identity::of(engine).claim_of(&engine.spec).is_some();
         let indexes = match (engine.spec.is_external(), has_claim) {
-            (true, _) => "Its indexes stay in Weaviate",
+            (true, _) => "Its indexes stay in the vector database",
             (false, true) => "Its volume is kept",
             (false, false) => "Its indexes were deleted with its pod: it has no volume",
         };

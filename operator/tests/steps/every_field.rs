@@ -5,6 +5,7 @@ mod table;
 use std::collections::BTreeSet;
 
 use ragengine_operator_api::{RagEngine, rag_engine_definition};
+use ragengine_settings::VectorEngine;
 use serde_json::{Map, Value, json};
 
 use crate::fixture::{built, engine, valid};
@@ -188,6 +189,23 @@ fn every_choice_reaches_the_settings() {
     }
 }
 
+/// The setting is not at the place of its field.
+#[test]
+fn every_vector_engine_reaches_the_settings() {
+    let external = |engine: &str| {
+        format!("{{storage: {{vectorDB: {{engine: {engine}, url: 'http://w'}}}}, postgres: {{url: 'postgres://db'}}}}")
+    };
+    for (spec, expected) in [
+        (NOTHING.to_owned(), VectorEngine::Faiss),
+        ("{storage: {vectorDB: {}}}".to_owned(), VectorEngine::Faiss),
+        ("{storage: {vectorDB: {engine: FAISS}}}".to_owned(), VectorEngine::Faiss),
+        (external("weaviate"), VectorEngine::Weaviate),
+        (external("qdrant"), VectorEngine::Qdrant),
+    ] {
+        assert_eq!(valid(&engine(&spec)).settings.vector_db.engine, expected, "{spec}");
+    }
+}
+
 /// Earlier versions accepted guardrails without acting on them, and their servers do not know the setting.
 #[test]
 fn a_server_of_another_version_gets_guardrails_only_if_they_are_enabled() {
@@ -215,6 +233,7 @@ fn a_server_of_another_version_gets_the_vector_engine_only_if_it_is_external() {
             "{vectorDB: {engine: weaviate, url: 'http://w', shards: 1}}",
             json!({"engine": "weaviate", "url": "http://w", "shards": 1}),
         ),
+        ("{vectorDB: {engine: qdrant, url: 'http://q'}}", json!({"engine": "qdrant", "url": "http://q"})),
     ] {
         let spec = format!("{{storage: {storage}, postgres: {{url: 'postgres://db'}}, image: {{tag: 0.0.9}}}}");
         let file = built(&engine(&spec)).config_map.unwrap().data.unwrap()["settings.yaml"].clone();

@@ -123,13 +123,15 @@ fn a_volume_is_used_by_one_pod_at_a_time() {
     let with_volume = "postgres: {url: 'postgres://db'}, storage: {vectorDB: {engine: weaviate, url: 'http://w'}, \
                        persistentVolume: {size: 1Gi}}";
     assert_eq!(strategy(&format!("{{{with_volume}}}")), "Recreate");
+    let qdrant = "postgres: {url: 'postgres://db'}, storage: {vectorDB: {engine: qdrant, url: 'http://q'}}";
+    assert_eq!(strategy(&format!("{{{qdrant}}}")), "RollingUpdate");
 }
 
 /// A definition of an earlier version let it pass.
 #[test]
 fn an_unknown_vector_engine_is_invalid_and_does_not_hide_its_engine() {
-    let invalid = validate(&engine("{storage: {vectorDB: {engine: qdrant}}}"), &defaults()).unwrap_err();
-    assert_eq!(invalid.to_string(), "storage.vectorDB.engine: must be faiss or weaviate, not \"qdrant\"");
+    let invalid = validate(&engine("{storage: {vectorDB: {engine: milvus}}}"), &defaults()).unwrap_err();
+    assert_eq!(invalid.to_string(), "storage.vectorDB.engine: must be faiss, weaviate or qdrant, not \"milvus\"");
 }
 
 fn a_pod(name: &str, created: &str, phase: &str, is_ready: bool, is_going: bool) -> Arc<Pod> {

@@ -191,11 +191,12 @@ fn retrieval() -> impl Strategy<Value = Retrieval> {
     )
 }
 
-fn weaviate() -> impl Strategy<Value = VectorDatabase> {
+fn vector_database() -> impl Strategy<Value = VectorDatabase> {
+    let engine = prop::sample::select(vec!["weaviate", "qdrant"]);
     let url = "https?://[a-z0-9.-]{1,12}(:[0-9]{2,4})?(/[a-z]{1,8})?";
-    (url, name(), prop::option::of(1..=7_u32), prop::option::of(1..=64_u32)).prop_map(
-        |(url, access_secret, replication_factor, shards)| VectorDatabase {
-            engine: Some("weaviate".to_owned()),
+    (engine, url, name(), prop::option::of(1..=7_u32), prop::option::of(1..=64_u32)).prop_map(
+        |(engine, url, access_secret, replication_factor, shards)| VectorDatabase {
+            engine: Some(engine.to_owned()),
             url: Some(url),
             access_secret,
             replication_factor,
@@ -207,9 +208,9 @@ fn weaviate() -> impl Strategy<Value = VectorDatabase> {
 fn spec() -> impl Strategy<Value = RagEngineSpec> {
     let writes = prop::sample::select(vec![Writes::Token, Writes::Open]);
     let claim = prop::option::of(("[a-z]{1,8}", "(/[A-Za-z0-9_-]{1,8}){1,3}"));
-    let storage = (claim, prop::option::of(weaviate()));
+    let storage = (claim, prop::option::of(vector_database()));
     (embedding(), inference_service(), retrieval(), writes, storage, sections()).prop_map(
-        |(embedding, inference_service, retrieval, writes, (claim, weaviate), sections)| {
+        |(embedding, inference_service, retrieval, writes, (claim, vector_database), sections)| {
             let Sections {
                 rewrite,
                 rerank,
@@ -231,7 +232,7 @@ fn spec() -> impl Strategy<Value = RagEngineSpec> {
                 persistent_volume_claim: claim,
                 mount_path,
                 // The list of indexes is in PostgreSQL.
-                vector_database: weaviate.filter(|_| postgres.is_some()),
+                vector_database: vector_database.filter(|_| postgres.is_some()),
                 ..Storage::default()
             };
             RagEngineSpec {

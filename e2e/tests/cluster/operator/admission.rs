@@ -30,7 +30,10 @@ async fn an_invalid_engine_is_refused_with_a_message() {
                 "storage.persistentVolume.storageClassName cannot be changed",
             ),
             (json!({"replicas": 0}), "storage.persistentVolume.size cannot be removed"),
-            (json!({"replicas": 2, "storage": volume("2Gi", "a")}), "needs storage.vectorDB.engine: weaviate"),
+            (
+                json!({"replicas": 2, "storage": volume("2Gi", "a")}),
+                "needs storage.vectorDB.engine: weaviate or qdrant",
+            ),
             (
                 json!({
                     "embedding": {"local": {}, "remote": {"url": "http://a.example", "model": "a"}},

@@ -24,7 +24,7 @@ pub const DEFAULT_MOUNT_PATH: &str = "/mnt/data";
 )]
 pub struct Storage {
     /// PersistentVolumeClaim that stores the indexes: an existing one, or one that the operator creates. With
-    /// `vectorDB.engine: weaviate` it has only downloaded models, and the engine can have one pod.
+    /// `vectorDB.engine: weaviate` or `qdrant` it has only downloaded models, and the engine can have one pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persistent_volume: Option<PersistentVolume>,
     /// Deprecated: use `persistentVolume.persistentVolumeClaim`.

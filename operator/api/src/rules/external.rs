@@ -1,4 +1,4 @@
-//! Rules of engines whose indexes are in Weaviate.
+//! Rules of engines whose indexes are in Weaviate or Qdrant.
 
 use kube::core::Rule;
 
@@ -6,13 +6,14 @@ use super::POSTGRES;
 
 /// The CEL condition for them.
 pub(crate) const IS_EXTERNAL: &str = "(has(self.storage) && has(self.storage.vectorDB) && \
-                                      has(self.storage.vectorDB.engine) && self.storage.vectorDB.engine == 'weaviate')";
+                                      has(self.storage.vectorDB.engine) && \
+                                      self.storage.vectorDB.engine in ['weaviate','qdrant'])";
 
 /// The list of indexes is in PostgreSQL.
 pub(crate) fn needs_postgres() -> Rule {
     let message = format!(
-        "storage.vectorDB.engine: weaviate needs postgres.url, because the list of indexes is in that database: write \
-         its address there, such as {}, or engine: faiss",
+        "postgres.url is needed with storage.vectorDB.engine: weaviate or qdrant, because the list of indexes is in \
+         PostgreSQL: write the address of a database there, such as {}, or engine: faiss",
         POSTGRES.1
     );
     Rule::new(format!("!{IS_EXTERNAL} || (has(self.postgres) && has(self.postgres.url))")).message(message.as_str())
@@ -21,13 +22,13 @@ pub(crate) fn needs_postgres() -> Rule {
 /// The server copies only what is on its own volume.
 pub(crate) fn has_no(section: &str, does: &str) -> Rule {
     let message = format!(
-        "{section} is not possible with storage.vectorDB.engine: weaviate, because the indexes are in Weaviate and \
-         PostgreSQL: remove it, and {does} with the backups of Weaviate itself and of the database"
+        "{section} is not possible with storage.vectorDB.engine: weaviate or qdrant, because the indexes are in that \
+         database and in PostgreSQL: remove it, and {does} with the backups of both databases themselves"
     );
     Rule::new(format!("!{IS_EXTERNAL} || !has(self.{section})")).message(message.as_str())
 }
 
-/// The claim that the operator made stays, because it may have indexes. Indexes in Weaviate do not need it.
+/// The claim that the operator made stays, because it may have indexes. Indexes in Weaviate or Qdrant do not need it.
 pub(crate) fn keeps_its_claim() -> Rule {
     Rule::new(format!(
         "!(has(oldSelf.storage) && has(oldSelf.storage.persistentVolume) && \

@@ -16,8 +16,8 @@ fn several_need(condition: &str, message: &str) -> Rule {
 pub(crate) fn external() -> Rule {
     several_need(
         IS_EXTERNAL,
-        "needs storage.vectorDB.engine: weaviate, because other indexes are on a volume of one pod: write it with the \
-         url of Weaviate, or replicas: 1 and several RAGEngines to share the load",
+        "needs storage.vectorDB.engine: weaviate or qdrant, because other indexes are on a volume of one pod: write \
+         one of these with its url, or replicas: 1 and several RAGEngines to share the load",
     )
 }
 
@@ -55,6 +55,6 @@ pub(crate) fn no_volume() -> Rule {
     several_need(
         "!has(self.storage) || (!has(self.storage.persistentVolume) && !has(self.storage.persistentVolumeClaim))",
         "cannot share the volume of storage.persistentVolume or storage.persistentVolumeClaim: remove it, because the \
-         indexes are in Weaviate, or write replicas: 1",
+         indexes are in Weaviate or Qdrant, or write replicas: 1",
     )
 }

@@ -119,6 +119,8 @@ fn values_out_of_bounds_are_rejected() {
         ("storage: {vectorDB: {engine: weaviate, replicationFactor: 8}}", ".spec.storage.vectorDB.replicationFactor"),
         ("storage: {vectorDB: {engine: weaviate, shards: 65}}", ".spec.storage.vectorDB.shards"),
         ("storage: {vectorDB: {engine: weaviate, accessSecret: 'a b'}}", ".spec.storage.vectorDB.accessSecret"),
+        ("storage: {vectorDB: {engine: qdrant, replicationFactor: 0}}", ".spec.storage.vectorDB.replicationFactor"),
+        ("storage: {vectorDB: {engine: qdrant, shards: 0}}", ".spec.storage.vectorDB.shards"),
         ("image: {pullPolicy: Sometimes}", ".spec.image.pullPolicy"),
         ("image: {tag: 'a b'}", ".spec.image.tag"),
         ("image: {digest: latest}", ".spec.image.digest"),

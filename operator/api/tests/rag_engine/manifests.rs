@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ragengine_operator_api::{RagEngine, RagEngineSpec, Volume};
+use ragengine_operator_api::{RagEngine, RagEngineSpec, Storage, VectorDatabase, Volume};
 use ragengine_settings::{EmbeddingSource, Settings};
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ const OLDER_STORAGE: &str = include_str!("fixtures/older_storage.yaml");
 const NEWER_STORAGE: &str = include_str!("fixtures/newer_storage.yaml");
 const NOT_ACTED_ON: &str = include_str!("fixtures/not_acted_on.yaml");
 const WEAVIATE: &str = include_str!("fixtures/weaviate.yaml");
+const QDRANT: &str = include_str!("fixtures/qdrant.yaml");
 const AUTOSCALING: &str = include_str!("fixtures/autoscaling.yaml");
 const EVERYTHING: &str = include_str!("fixtures/everything.yaml");
 
@@ -27,7 +28,7 @@ fn admitted(manifest: &str) -> Value {
 #[test]
 fn manifests_are_admitted_and_keep_every_field() {
     let of_one_pod = [MODEL_ONLY, NODES_AND_LANGUAGE_MODEL, OLDER_STORAGE, NEWER_STORAGE, NOT_ACTED_ON, EVERYTHING];
-    for manifest in of_one_pod.into_iter().chain([WEAVIATE, AUTOSCALING]) {
+    for manifest in of_one_pod.into_iter().chain([WEAVIATE, QDRANT, AUTOSCALING]) {
         let object = admitted(manifest);
         let typed: RagEngine = serde_json::from_value(object.clone()).unwrap();
         assert_eq!(serde_json::to_value(&typed).unwrap(), object, "{manifest}");
@@ -74,6 +75,27 @@ fn fields_of_older_manifests_keep_their_meaning() {
     let existing = Volume::Existing { claim: "vector-db", mount_path: "/mnt/vector-db" };
     for manifest in [OLDER_STORAGE, NEWER_STORAGE] {
         assert_eq!(spec(manifest).storage.unwrap().volume(), existing);
+    }
+}
+
+#[test]
+fn only_engines_outside_of_the_server_are_external() {
+    for (name, is_external, unknown) in [
+        ("faiss", false, None),
+        ("FAISS", false, None),
+        ("weaviate", true, None),
+        ("qdrant", true, None),
+        // The definition refuses them. An older one did not.
+        ("Qdrant", false, Some("Qdrant")),
+        ("milvus", false, Some("milvus")),
+    ] {
+        let database = VectorDatabase { engine: Some(name.to_owned()), ..VectorDatabase::default() };
+        assert_eq!((database.is_external(), database.unknown_engine()), (is_external, unknown), "{name}");
+        let spec = RagEngineSpec {
+            storage: Some(Storage { vector_database: Some(database), ..Storage::default() }),
+            ..RagEngineSpec::default()
+        };
+        assert_eq!(spec.is_external(), is_external, "{name}");
     }
 }
 

@@ -239,6 +239,12 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
         "{storage: {vectorDB: {engine: weaviate, url: 'http://w'}}, postgres: {url: 'postgres://db/rag'}}",
         "storage: {vectorDB: {engine: faiss}}",
     ),
+    (
+        "storage.persistentVolume.size cannot be removed",
+        "storage: {persistentVolume: {size: 1Gi}}",
+        "{storage: {vectorDB: {engine: qdrant, url: 'http://q'}}, postgres: {url: 'postgres://db/rag'}}",
+        "storage: {vectorDB: {}}",
+    ),
 ];
 
 /// Changes that no rule rejects.
@@ -248,6 +254,10 @@ const ALLOWED_CHANGES: &[(&str, &str)] = &[
     ("bootstrap: {restore: {s3: {bucket: b}}}", "{}"),
     ("storage: {persistentVolumeClaim: c}", "storage: {persistentVolume: {persistentVolumeClaim: c}}"),
     ("storage: {persistentVolume: {persistentVolumeClaim: c}}", "storage: {persistentVolume: {size: 1Gi}}"),
+    (
+        "{storage: {vectorDB: {engine: weaviate, url: 'http://w'}}, postgres: {url: 'postgres://db'}}",
+        "{storage: {vectorDB: {engine: qdrant, url: 'http://q'}}, postgres: {url: 'postgres://db'}}",
+    ),
     ("{}", "embedding: {remote: {url: 'http://e', model: m}}"),
     ("embedding: {local: {}}", "embedding: {remote: {url: 'http://e', model: m}}"),
 ];

@@ -43,7 +43,7 @@ pub enum Access {
     Postgres,
     /// The password of the Redis server.
     Redis,
-    /// The API key of Weaviate.
+    /// The API key of Weaviate or Qdrant.
     VectorDatabase,
     /// The password of the RabbitMQ user.
     RabbitMq,

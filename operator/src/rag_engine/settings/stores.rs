@@ -34,9 +34,9 @@ pub(super) fn redis(redis: Option<&Redis>) -> settings::Redis {
 pub(super) fn vector_database(storage: Option<&Storage>) -> settings::VectorDatabase {
     let defaults = settings::VectorDatabase::default();
     let Some(database) = storage.and_then(Storage::external_database) else { return defaults };
-    let VectorDatabase { engine: _, url, access_secret, replication_factor, shards } = database.clone();
+    let VectorDatabase { engine, url, access_secret, replication_factor, shards } = database.clone();
     settings::VectorDatabase {
-        engine: settings::VectorEngine::Weaviate,
+        engine: named(engine, defaults.engine),
         url,
         api_key: access_secret.map(|_| Access::VectorDatabase.file()),
         replication_factor: replication_factor.unwrap_or(defaults.replication_factor),
@@ -44,10 +44,10 @@ pub(super) fn vector_database(storage: Option<&Storage>) -> settings::VectorData
     }
 }
 
-/// What is wrong with an engine that is neither of the two. A definition of an earlier version let it pass.
+/// What is wrong with an engine that is not known. A definition of an earlier version let it pass.
 pub(super) fn unknown_engine(storage: Option<&Storage>) -> Option<String> {
     let engine = storage?.vector_database.as_ref()?.unknown_engine()?;
-    Some(format!("storage.vectorDB.engine: must be faiss or weaviate, not {engine:?}"))
+    Some(format!("storage.vectorDB.engine: must be faiss, weaviate or qdrant, not {engine:?}"))
 }
 
 pub(super) fn events(events: Option<&Events>) -> settings::Events {

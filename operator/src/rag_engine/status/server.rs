@@ -23,7 +23,7 @@ fn finding(engine: &RagEngine, problem: &Problem) -> Option<Finding> {
         ProblemKind::IndexesFailed if engine.spec.is_external() => (
             Reason::IndexesFailed,
             format!(
-                "the indexes in Weaviate cannot be used: {detail}. The server tries again. \
+                "the indexes in the vector database cannot be used: {detail}. The server tries again. \
                  Check storage.vectorDB.url and postgres.url, and the keys in the Secrets of their accessSecret"
             ),
         ),

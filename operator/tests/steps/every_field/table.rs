@@ -42,6 +42,8 @@ const RESTORE_FROM_CLAIM: &str = "{bootstrap: {restore: {persistentVolumeClaim: 
 const WITH_URL: &str = "{postgres: {url: 'postgres://rag@db/rag'}, storage: {vectorDB: {url: 'http://w'}}}";
 const WEAVIATE: &str =
     "{postgres: {url: 'postgres://rag@db/rag'}, storage: {vectorDB: {engine: weaviate, url: 'http://w'}}}";
+const QDRANT: &str =
+    "{postgres: {url: 'postgres://rag@db/rag'}, storage: {vectorDB: {engine: qdrant, url: 'http://q'}}}";
 const WEAVIATE_WITH_SECRET: &str = "{postgres: {url: 'postgres://rag@db/rag'}, \
      storage: {vectorDB: {engine: weaviate, url: 'http://w', accessSecret: r}}}";
 const AUTOSCALED: &str = "{postgres: {url: 'postgres://rag@db/rag'}, autoscaling: {maxReplicas: 2}, \
@@ -90,6 +92,7 @@ pub fn changes() -> Vec<FieldChange> {
     vec![
         change(NOTHING, "replicas", 0, &["deployment"], NO_SETTING),
         change(WEAVIATE, "replicas", 3, &["deployment", "disruptionBudget"], NO_SETTING),
+        change(QDRANT, "replicas", 3, &["deployment", "disruptionBudget"], NO_SETTING),
         change(AUTOSCALED, "replicas", 0, &["autoscaler", "deployment", "disruptionBudget"], NO_SETTING),
         change(AUTOSCALED, "replicas", 2, NO_OBJECT, NO_SETTING),
         change(NOTHING, "autoscaling.maxReplicas", 1, &["autoscaler", "deployment"], NO_SETTING),
@@ -155,11 +158,22 @@ pub fn changes() -> Vec<FieldChange> {
             &["deployment", "pod", "settings"],
             &["vectorDB.engine", "vectorDB.url"],
         ),
+        change(
+            WITH_URL,
+            "storage.vectorDB.engine",
+            "qdrant",
+            &["deployment", "pod", "settings"],
+            &["vectorDB.engine", "vectorDB.url"],
+        ),
         setting(WEAVIATE, "storage.vectorDB.url", "http://x", &["vectorDB.url"]),
         setting(WEAVIATE, "storage.vectorDB.accessSecret", "s", &["vectorDB.apiKey"]),
         pod(WEAVIATE_WITH_SECRET, "storage.vectorDB.accessSecret", "s"),
         setting(WEAVIATE, "storage.vectorDB.replicationFactor", 3, &["vectorDB.replicationFactor"]),
         setting(WEAVIATE, "storage.vectorDB.shards", 2, &["vectorDB.shards"]),
+        setting(QDRANT, "storage.vectorDB.url", "http://x", &["vectorDB.url"]),
+        setting(QDRANT, "storage.vectorDB.accessSecret", "s", &["vectorDB.apiKey"]),
+        setting(QDRANT, "storage.vectorDB.replicationFactor", 3, &["vectorDB.replicationFactor"]),
+        setting(QDRANT, "storage.vectorDB.shards", 2, &["vectorDB.shards"]),
         setting(NOTHING, "retrieval.maxDistance", 1.1, &["retrieval.maxDistance"]),
         setting(NOTHING, "retrieval.contextTokenRatio", 0.7, &["retrieval.contextTokenRatio"]),
         setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),

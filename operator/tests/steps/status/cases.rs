@@ -316,7 +316,7 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             *case = with_problem(ProblemKind::VolumeFull, "0 bytes");
             case.hold = Some(Hold::Paused);
         })),
-        ("stopped, with its indexes in Weaviate", with(|case| {
+        ("stopped, with its indexes in a vector database", with(|case| {
             case.engine = engine(&format!("{{replicas: 0, {SHARED}}}"));
             case.observed.deployment = deployment(json!({"observedGeneration": 3}));
             case.observed.pods.clear();
@@ -331,6 +331,11 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("Weaviate cannot be reached", {
             let mut case = with_problem(ProblemKind::IndexesFailed, "weaviate: connection refused");
             case.engine = engine(&format!("{{{SHARED}}}"));
+            case
+        }),
+        ("Qdrant cannot be reached", {
+            let mut case = with_problem(ProblemKind::IndexesFailed, "qdrant: connection refused");
+            case.engine = engine(&format!("{{{}}}", SHARED.replace("weaviate", "qdrant")));
             case
         }),
         ("a pod serves until the next one does", {

@@ -1,4 +1,5 @@
 mod bounds;
+mod vector_database;
 
 use crate::from_yaml;
 
@@ -71,29 +72,8 @@ fn an_invalid_setting_is_refused_by_name() {
         ("endpoints: {completions: {citations: true, contextFormat: source}}", "endpoints.completions.contextFormat"),
         ("endpoints: {query: {citations: true, contextFormat: source}}", "endpoints.query.contextFormat"),
         ("endpoints: {chat: {citations: true, contextFormat: source}}", "endpoints.chat.contextFormat"),
-        ("{vectorDB: {engine: weaviate}, postgres: {url: 'postgres://rag@db/rag'}}", "vectorDB.url: is needed"),
-        ("vectorDB: {url: 'http://weaviate'}", "vectorDB.url: is not used with vectorDB.engine: faiss"),
-        ("vectorDB: {apiKey: {env: K}}", "vectorDB.apiKey: is not used with vectorDB.engine: faiss"),
-        ("vectorDB: {engine: weaviate, url: 'http://weaviate'}", "vectorDB.engine: weaviate needs postgres.url"),
         ("vectorDB: {replicationFactor: 0}", "vectorDB.replicationFactor: must be between 1 and 7"),
         ("vectorDB: {shards: 65}", "vectorDB.shards: must be between 1 and 64"),
-        (
-            "{vectorDB: {engine: weaviate, url: 'http://me:secret@weaviate'}, postgres: {url: 'postgres://r@db/r'}}",
-            "vectorDB.url: must begin with http:// or https://, without a password",
-        ),
-        (
-            "{vectorDB: {engine: weaviate, url: 'weaviate:8080'}, postgres: {url: 'postgres://r@db/r'}}",
-            "vectorDB.url: must begin with http://",
-        ),
-        (
-            "{vectorDB: {engine: weaviate, url: 'http://w'}, postgres: {url: 'postgres://r@db/r'}, vectorIndex: SQ8}",
-            "vectorIndex: must be auto, Flat or HNSW<M>",
-        ),
-        (
-            "{vectorDB: {engine: weaviate, url: 'http://w'}, postgres: {url: 'postgres://r@db/r'}, bootstrap: {restore: \
-             {place: {folder: /b}}}}",
-            "bootstrap.restore: is not possible with vectorDB.engine: weaviate",
-        ),
         ("bootstrap: {restore: {}}", "bootstrap.restore.place: must have exactly one of s3 and folder"),
         ("bootstrap: {restore: {place: {s3: {}}}}", "bootstrap.restore.place: needs the name of a bucket"),
     ] {
@@ -114,9 +94,6 @@ fn settings_that_agree_are_accepted() {
         "tracing: {otlpEndpoint: 'http://collector:4318'}",
         "{redis: {url: 'redis://cache:6379', password: {env: P}}, sessions: {store: redis}}",
         "redis: {url: 'rediss://cache:6379'}",
-        "{vectorDB: {engine: weaviate, url: 'http://weaviate.db.svc:8080', apiKey: {env: K}, replicationFactor: 3},
-          postgres: {url: 'postgres://rag@db/rag'}, vectorIndex: HNSW32}",
-        "vectorDB: {engine: faiss}",
         "{postgres: {url: 'postgres://rag@db/rag?sslmode=require', password: {env: P}}, feedback: {store: postgres},
           interactions: {store: postgres}, sessions: {store: postgres}}",
         "postgres: {url: 'postgresql://rag@db/rag'}",

@@ -329,13 +329,14 @@ pub fn bases() -> Vec<Base> {
             ]),
         },
         Base {
-            name: "weaviate",
+            name: "vector-database",
             spec: json!({
                 "postgres": {"url": "postgres://rag@postgres/rag"},
                 "storage": {"vectorDB": {"engine": "weaviate", "url": "http://weaviate:8080"}},
             }),
             fields: fields(vec![
-                ("storage.vectorDB.url", json!("https://weaviate.example"), Settings),
+                ("storage.vectorDB.engine", json!("qdrant"), Settings),
+                ("storage.vectorDB.url", json!("https://qdrant.example"), Settings),
                 ("storage.vectorDB.accessSecret", json!("key-a"), Settings),
                 // The path in the settings stays the same.
                 ("storage.vectorDB.accessSecret", json!("key-b"), Pod),

@@ -24,19 +24,24 @@ macro_rules! weaviate {
 
 pub const RULES: &[Rule] = &[
     (
-        "more than one pod (replicas, autoscaling.maxReplicas) needs storage.vectorDB.engine: weaviate",
+        "more than one pod (replicas, autoscaling.maxReplicas) needs storage.vectorDB.engine: weaviate or qdrant",
         "replicas: 0",
         "{replicas: 2, postgres: {url: 'postgres://db'}, sessions: {store: postgres}, feedback: {store: postgres}}",
     ),
     (
-        "more than one pod (replicas, autoscaling.maxReplicas) needs storage.vectorDB.engine: weaviate",
+        "more than one pod (replicas, autoscaling.maxReplicas) needs storage.vectorDB.engine: weaviate or qdrant",
         "{replicas: 1, autoscaling: {maxReplicas: 1}}",
         "{autoscaling: {maxReplicas: 3}, postgres: {url: 'postgres://db'}, sessions: {store: postgres}, feedback: {store: postgres}}",
     ),
     (
-        "more than one pod (replicas, autoscaling.maxReplicas) needs storage.vectorDB.engine: weaviate",
+        "more than one pod (replicas, autoscaling.maxReplicas) needs storage.vectorDB.engine: weaviate or qdrant",
         weaviate!("replicas: 1000, sessions: {store: postgres}, feedback: {store: postgres}"),
         "{replicas: 2, storage: {vectorDB: {engine: faiss}}, postgres: {url: 'postgres://db'}, sessions: {store: postgres}, feedback: {store: postgres}}",
+    ),
+    (
+        "more than one pod (replicas, autoscaling.maxReplicas) needs storage.vectorDB.engine: weaviate or qdrant",
+        "{replicas: 3, storage: {vectorDB: {engine: qdrant, url: 'http://q'}}, postgres: {url: 'postgres://db'}, sessions: {store: postgres}, feedback: {store: postgres}}",
+        "{replicas: 3, storage: {vectorDB: {}}, postgres: {url: 'postgres://db'}, sessions: {store: postgres}, feedback: {store: postgres}}",
     ),
     (
         "more than one pod (replicas, autoscaling.maxReplicas) needs sessions.store",
@@ -103,6 +108,11 @@ pub const RULES: &[Rule] = &[
             "autoscaling: {maxReplicas: 3}, sessions: {store: postgres}, feedback: {store: postgres}",
             "persistentVolumeClaim: c"
         ),
+    ),
+    (
+        "more than one pod (replicas, autoscaling.maxReplicas) cannot share the volume",
+        "{storage: {vectorDB: {engine: qdrant, url: 'http://q'}, persistentVolume: {size: 1Gi}}, postgres: {url: 'postgres://db'}}",
+        "{replicas: 2, storage: {vectorDB: {engine: qdrant, url: 'http://q'}, persistentVolume: {size: 1Gi}}, postgres: {url: 'postgres://db'}, sessions: {store: postgres}, feedback: {store: postgres}}",
     ),
     (
         "autoscaling.minReplicas must not be more than",

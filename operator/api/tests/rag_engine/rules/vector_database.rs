@@ -4,40 +4,56 @@ use super::Rule;
 
 pub const RULES: &[Rule] = &[
     (
-        "storage.vectorDB.engine must be faiss or weaviate",
+        "storage.vectorDB.engine must be faiss, weaviate or qdrant",
         "storage: {vectorDB: {engine: faiss}}",
-        "storage: {vectorDB: {engine: qdrant}}",
+        "storage: {vectorDB: {engine: milvus}}",
     ),
     (
-        "storage.vectorDB.engine must be faiss or weaviate",
+        "storage.vectorDB.engine must be faiss, weaviate or qdrant",
         "storage: {vectorDB: {engine: FAISS}}",
-        "storage: {vectorDB: {engine: qdrant, url: 'http://qdrant:6333', accessSecret: s}}",
+        "storage: {vectorDB: {engine: milvus, url: 'http://milvus:19530', accessSecret: s}}",
     ),
     (
-        "storage.vectorDB.engine must be faiss or weaviate",
+        "storage.vectorDB.engine must be faiss, weaviate or qdrant",
         "{storage: {vectorDB: {engine: weaviate, url: 'https://w:8443/vectors'}}, postgres: {url: 'postgres://db'}}",
         "{storage: {vectorDB: {engine: Weaviate, url: 'http://w'}}, postgres: {url: 'postgres://db'}}",
     ),
     (
-        "storage.vectorDB.engine must be faiss or weaviate",
+        "storage.vectorDB.engine must be faiss, weaviate or qdrant",
         "storage: {vectorDB: {}}",
         "storage: {vectorDB: {engine: ''}}",
     ),
     (
-        "storage.vectorDB.engine: weaviate needs storage.vectorDB.url",
+        "storage.vectorDB.engine must be faiss, weaviate or qdrant",
+        "{storage: {vectorDB: {engine: qdrant, url: 'https://q:6334'}}, postgres: {url: 'postgres://db'}}",
+        "{storage: {vectorDB: {engine: Qdrant, url: 'http://q'}}, postgres: {url: 'postgres://db'}}",
+    ),
+    (
+        "storage.vectorDB.url is needed with engine: weaviate or qdrant",
         "{storage: {vectorDB: {engine: weaviate, url: 'http://w'}}, postgres: {url: 'postgres://db'}}",
         "{storage: {vectorDB: {engine: weaviate}}, postgres: {url: 'postgres://db'}}",
     ),
     (
-        "storage.vectorDB.engine: weaviate needs postgres.url",
+        "storage.vectorDB.url is needed with engine: weaviate or qdrant",
+        "{storage: {vectorDB: {engine: qdrant, url: 'http://q'}}, postgres: {url: 'postgres://db'}}",
+        "{storage: {vectorDB: {engine: qdrant}}, postgres: {url: 'postgres://db'}}",
+    ),
+    (
+        "postgres.url is needed with storage.vectorDB.engine: weaviate or qdrant",
         "{storage: {vectorDB: {engine: weaviate, url: 'http://w', accessSecret: s, replicationFactor: 3, shards: 2}}, \
          postgres: {url: 'postgres://db'}}",
         "storage: {vectorDB: {engine: weaviate, url: 'http://w'}}",
     ),
     (
-        "storage.vectorDB.engine: weaviate needs postgres.url",
+        "postgres.url is needed with storage.vectorDB.engine: weaviate or qdrant",
         "{storage: {vectorDB: {engine: Faiss}}, postgres: {}}",
         "{storage: {vectorDB: {engine: weaviate, url: 'http://w'}}, postgres: {}, redis: {url: 'redis://cache'}}",
+    ),
+    (
+        "postgres.url is needed with storage.vectorDB.engine: weaviate or qdrant",
+        "{storage: {vectorDB: {engine: qdrant, url: 'http://q', accessSecret: s, replicationFactor: 3, shards: 2}}, \
+         postgres: {url: 'postgres://db'}}",
+        "storage: {vectorDB: {engine: qdrant, url: 'http://q'}}",
     ),
     (
         "storage.vectorDB.url, accessSecret, replicationFactor and shards are only used with",
@@ -80,15 +96,32 @@ pub const RULES: &[Rule] = &[
         "{storage: {vectorDB: {engine: weaviate, url: 'weaviate:8080'}}, postgres: {url: 'postgres://db'}}",
     ),
     (
-        "backup is not possible with storage.vectorDB.engine: weaviate",
+        "storage.vectorDB.url must be",
+        "{storage: {vectorDB: {engine: qdrant, url: 'http://qdrant.db.svc:6334'}}, postgres: {url: 'postgres://db'}}",
+        "{storage: {vectorDB: {engine: qdrant, url: 'grpc://qdrant:6334'}}, postgres: {url: 'postgres://db'}}",
+    ),
+    (
+        "backup is not possible with storage.vectorDB.engine: weaviate or qdrant",
         "{storage: {vectorDB: {engine: faiss}}, backup: {schedule: '0 1 * * *', s3: {bucket: b}}}",
         "{storage: {vectorDB: {engine: weaviate, url: 'http://w'}}, postgres: {url: 'postgres://db'}, \
          backup: {schedule: '0 1 * * *', s3: {bucket: b}}}",
     ),
     (
-        "bootstrap is not possible with storage.vectorDB.engine: weaviate",
+        "bootstrap is not possible with storage.vectorDB.engine: weaviate or qdrant",
         "{storage: {vectorDB: {engine: faiss}}, bootstrap: {restore: {s3: {bucket: b}}}}",
         "{storage: {vectorDB: {engine: weaviate, url: 'http://w'}}, postgres: {url: 'postgres://db'}, \
+         bootstrap: {restore: {s3: {bucket: b}}}}",
+    ),
+    (
+        "backup is not possible with storage.vectorDB.engine: weaviate or qdrant",
+        "{storage: {vectorDB: {engine: qdrant, url: 'http://q'}}, postgres: {url: 'postgres://db'}}",
+        "{storage: {vectorDB: {engine: qdrant, url: 'http://q'}}, postgres: {url: 'postgres://db'}, \
+         backup: {schedule: '0 1 * * *', s3: {bucket: b}}}",
+    ),
+    (
+        "bootstrap is not possible with storage.vectorDB.engine: weaviate or qdrant",
+        "{storage: {vectorDB: {engine: qdrant, url: 'http://q'}}, postgres: {url: 'postgres://db'}}",
+        "{storage: {vectorDB: {engine: qdrant, url: 'http://q'}}, postgres: {url: 'postgres://db'}, \
          bootstrap: {restore: {s3: {bucket: b}}}}",
     ),
 ];
