@@ -56,9 +56,10 @@ bench: ## Run the benchmarks of server and operator; with ARGS for ragengine-ben
 	@$(local)/bench.sh $(ARGS)
 	@$(if $(ARGS),true,$(MAKE) --no-print-directory bench-operator)
 
-bench-large: ## Benchmark an index of CHUNKS=1000000 chunks: 8 GB of disk, 4 GB of memory, over 20 minutes
+bench-large: ## Benchmark an index of CHUNKS=1000000 chunks: 8 GB of disk, 4 GB of memory, over 20 minutes. ENGINE=weaviate NODES=3: in Weaviate
 	@$(local)/setup.sh bench
-	@$(local)/bench.sh --only vectors --chunks $(or $(CHUNKS),1000000) $(ARGS)
+	@$(if $(filter weaviate,$(ENGINE)),$(local)/weaviate.sh)
+	@$(local)/bench.sh --only $(if $(filter weaviate,$(ENGINE)),weaviate --nodes $(or $(NODES),1),vectors) --chunks $(or $(CHUNKS),1000000) $(ARGS)
 
 bench-operator: ## Run the operator's benchmark on a new cluster or that of KUBECONFIG, with ARGS
 	@$(local)/setup.sh cluster

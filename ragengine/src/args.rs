@@ -41,7 +41,7 @@ pub enum Command {
     /// Restore the indexes of a backup into a running server.
     Restore(Restore),
     /// Copy an index from one running server to another without embedding its texts again, for example from FAISS to
-    /// Weaviate or back.
+    /// a vector database or back.
     ///
     /// The index keeps serving. What is written to it while it is copied may not be in the copy; the command says so.
     Migrate(Migrate),

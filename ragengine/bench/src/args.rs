@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Number of chunks in the large index.
     #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
     pub chunks: usize,
+    /// Number of Weaviate's nodes, each of which has the whole index.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=7))]
+    pub nodes: u8,
     /// Only fill the large index in this folder. The program starts itself with this option.
     #[arg(long, value_name = "FOLDER", hide = true)]
     pub fill: Option<PathBuf>,
@@ -66,6 +69,8 @@ pub enum Subject {
     Sync,
     /// A large index of generated vectors.
     Vectors,
+    /// The same in Weaviate. Only on request: it is measured alone.
+    Weaviate,
 }
 
 /// Programs and files that the benchmark uses.

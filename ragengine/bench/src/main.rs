@@ -26,6 +26,7 @@ mod corpus;
 mod cpu;
 mod effort;
 mod event_stream;
+mod external;
 mod floor;
 mod http;
 mod load;
@@ -99,6 +100,10 @@ fn run(arguments: &Arguments) -> anyhow::Result<Table> {
 async fn measure(arguments: &Arguments) -> anyhow::Result<Table> {
     let effort = Effort::of(arguments);
     let mut table = Table::default();
+    if arguments.only == Some(Subject::Weaviate) {
+        external::measure(effort.chunks, usize::from(arguments.nodes), &mut table).await?;
+        return Ok(table);
+    }
     if arguments.only != Some(Subject::Vectors) {
         measure_server(arguments, effort, &mut table).await?;
     }

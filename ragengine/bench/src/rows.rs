@@ -93,7 +93,8 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
         }
         Some(Subject::Sessions) => sessions::sessions(bench, table).await?,
         Some(Subject::Sync) => sync::sync(bench, table).await?,
-        Some(Subject::Vectors) => {}
+        // These need no server.
+        Some(Subject::Vectors | Subject::Weaviate) => {}
         None => everything(bench, table).await?,
     }
     let others = cpu_of_others(bench)? - others;

@@ -21,6 +21,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+pub use clusters::Clusters;
+pub use exact::nearest as exact_nearest;
 use fill::FillTimes;
 pub use fill::{fill, fill_to};
 use ragengine_index::metrics::IndexMetrics;
@@ -28,15 +30,17 @@ use ragengine_index::record::IndexRecord;
 use ragengine_index::{Index, SearchSettings};
 use ragengine_metrics::Builder;
 use ragengine_settings::{Search, TextLanguage, VectorIndexKind};
+pub use searches::{FILTERS, FIRST_QUERY};
+pub use sizes::disk;
 
 use crate::child::ChildProcess;
 use crate::table::{Limit, Row, Table};
 
 /// Dimensions of all-MiniLM-L6-v2.
-const DIMENSIONS: usize = 384;
+pub const DIMENSIONS: usize = 384;
 
 /// Number of chunks that a search returns, for recall@10.
-const NEAREST: usize = 10;
+pub const NEAREST: usize = 10;
 
 /// Recall that the documentation promises for default settings.
 const RECALL: Limit = Limit::AtLeast(0.95);

@@ -5,7 +5,6 @@
 mod nodes;
 
 #[path = "../../vector-database/tests/databases/qdrant.rs"]
-#[expect(dead_code, reason = "the tests of the crate `ragengine-vector-database` use the rest")]
 mod qdrant;
 
 use std::time::Duration;
@@ -364,7 +363,10 @@ async fn a_server_waits_for_weaviate_and_says_so() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let detail = &readiness["checks"]["indexes"]["detail"];
-    assert!(detail.as_str().is_some_and(|detail| detail.contains("the vector database cannot be reached")), "{readiness}");
+    assert!(
+        detail.as_str().is_some_and(|detail| detail.contains("the vector database cannot be reached")),
+        "{readiness}"
+    );
     shared.database.nodes().start_again(0).await;
     starting.await.unwrap().unwrap();
     server.add("docs", &[("fact", "A fact.")]).await;

@@ -20,7 +20,7 @@ pub const FILTERS: [(&str, usize); 4] = [("half", 2), ("tenth", 10), ("hundredth
 const QUERIES: usize = 200;
 
 /// Number of the first query vector, beyond the numbers of all chunks.
-const FIRST_QUERY: u64 = 1 << 40;
+pub const FIRST_QUERY: u64 = 1 << 40;
 
 /// Measures searches without and with filters.
 pub fn rows(index: &Arc<Index>, folder: &Path, chunks: usize, rounds: usize) -> anyhow::Result<Vec<Row>> {

@@ -7,7 +7,6 @@
 mod contract;
 mod corpus;
 mod engine;
-mod latency;
 mod nodes;
 mod one_node;
 mod qdrant;

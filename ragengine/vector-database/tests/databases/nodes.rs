@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -106,6 +106,16 @@ impl Nodes {
     /// The address of a node.
     pub fn url(&self, number: usize) -> String {
         format!("http://127.0.0.1:{}", self.nodes[number].ports.http)
+    }
+
+    /// The id of a node's process.
+    pub fn process_id(&self, number: usize) -> u32 {
+        self.nodes[number].process.0.id()
+    }
+
+    /// The folder of a node.
+    pub fn folder(&self, number: usize) -> &Path {
+        self.nodes[number].folder.path()
     }
 
     /// A client of a node.
