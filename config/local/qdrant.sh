@@ -15,5 +15,5 @@ build_qdrant() {
 if [[ -x $qdrant/qdrant ]]; then
     echo "The Qdrant of the tests: there"
 else
-    step "Building the Qdrant of the tests (6 minutes on 2 cores)" build_qdrant
+    step "Building the Qdrant of the tests (7 minutes on 2 cores)" build_qdrant
 fi

@@ -7,6 +7,7 @@
 mod contract;
 mod corpus;
 mod engine;
+#[expect(dead_code, reason = "the benchmark of large indexes uses the rest")]
 mod nodes;
 mod one_node;
 mod qdrant;
