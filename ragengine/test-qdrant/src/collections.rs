@@ -15,7 +15,8 @@ use qdrant_client::qdrant::{
     VectorParams,
 };
 use qdrant_edge::{
-    Distance as EdgeDistance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams, Modifier as EdgeModifier,
+    Distance as EdgeDistance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams, HnswIndexConfig,
+    Modifier as EdgeModifier,
 };
 use tonic::{Request, Response, Status};
 
@@ -69,9 +70,23 @@ fn config(request: &CreateCollection) -> Result<EdgeConfig, Status> {
 fn vector(params: &VectorParams) -> Result<EdgeVectorParams, Status> {
     let size = usize::try_from(params.size).map_err(|_| Status::invalid_argument("size"))?;
     match params.distance() {
-        Distance::Euclid => Ok(EdgeVectorParams::builder(size, EdgeDistance::Euclid).build()),
+        Distance::Euclid => Ok(EdgeVectorParams { hnsw_config: graph(params)?, ..euclid(size) }),
         other => Err(Status::unimplemented(format!("distance {other:?}"))),
     }
+}
+
+fn euclid(size: usize) -> EdgeVectorParams {
+    EdgeVectorParams::builder(size, EdgeDistance::Euclid).build()
+}
+
+/// The graph, with the engine's other settings.
+fn graph(params: &VectorParams) -> Result<Option<HnswIndexConfig>, Status> {
+    let Some(wanted) = params.hnsw_config.as_ref() else { return Ok(None) };
+    let mut graph = HnswIndexConfig::default();
+    let number = |value: u64| usize::try_from(value).map_err(|_| Status::invalid_argument("hnsw_config"));
+    graph.m = wanted.m.map_or(Ok(graph.m), number)?;
+    graph.ef_construct = wanted.ef_construct.map_or(Ok(graph.ef_construct), number)?;
+    Ok(Some(graph))
 }
 
 fn sparse_vector(params: &SparseVectorParams) -> Result<EdgeSparseVectorParams, Status> {

@@ -1,5 +1,5 @@
-//! Requests of the protocol as those of the engine, and its results as replies. Both have the same JSON, which does most
-//! of the work.
+//! Requests of the protocol as those of the engine, and its results as replies. Both have the same JSON, which does
+//! most of the work.
 
 use std::collections::HashMap;
 

@@ -2,8 +2,8 @@
 //!
 //! Qdrant has no server in a package registry, but its client has the service definitions, and its engine is a crate
 //! (`qdrant-edge`). So conditions, distances, words, orders and counts are Qdrant's; what is ours is the way from a
-//! request to them. There is one node, each collection has one shard, whatever a request asks for, and the data end with
-//! the program. A request that the crate `ragengine-vector-database` does not send is refused as unimplemented.
+//! request to them. There is one node, each collection has one shard, whatever a request asks for, and the data end
+//! with the program. A request that the crate `ragengine-vector-database` does not send is refused as unimplemented.
 //!
 //! It is started as a Qdrant is: `QDRANT__SERVICE__GRPC_PORT` is the port on 127.0.0.1, and `QDRANT__SERVICE__API_KEY`
 //! the key that requests must have.
@@ -24,7 +24,7 @@ use qdrant_client::qdrant::qdrant_server::{Qdrant, QdrantServer};
 use qdrant_client::qdrant::{HealthCheckReply, HealthCheckRequest};
 use qdrant_edge::EdgeShard;
 use tempfile::TempDir;
-use tonic::service::InterceptorLayer;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status};
 
@@ -36,6 +36,7 @@ async fn main() -> Result<()> {
     let setting = |name: &str| std::env::var(name).with_context(|| format!("{name} is not set"));
     let port: u16 = setting("QDRANT__SERVICE__GRPC_PORT")?.parse().context("QDRANT__SERVICE__GRPC_PORT is no port")?;
     let api_key = setting("QDRANT__SERVICE__API_KEY")?;
+    // As with a real server, the check of the health needs no key.
     let check = move |request: Request<()>| {
         let key = request.metadata().get("api-key").and_then(|value| value.to_str().ok());
         if key == Some(&api_key) { Ok(request) } else { Err(Status::unauthenticated("Invalid API key")) }
@@ -45,10 +46,9 @@ async fn main() -> Result<()> {
         .max_decoding_message_size(MAX_REQUEST_BYTES)
         .max_encoding_message_size(MAX_REQUEST_BYTES);
     Server::builder()
-        .layer(InterceptorLayer::new(check))
         .add_service(QdrantServer::new(service.clone()))
-        .add_service(CollectionsServer::new(service))
-        .add_service(points)
+        .add_service(InterceptedService::new(CollectionsServer::new(service), check.clone()))
+        .add_service(InterceptedService::new(points, check))
         .serve((Ipv4Addr::LOCALHOST, port).into())
         .await
         .context("the server ended")

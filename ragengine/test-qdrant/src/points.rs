@@ -15,7 +15,7 @@ use qdrant_client::qdrant::{
     RetrievedPoint, ScoredPoint, ScrollPoints, ScrollResponse, SearchBatchPoints, SearchBatchResponse,
     SearchGroupsResponse, SearchMatrixOffsetsResponse, SearchMatrixPairsResponse, SearchMatrixPoints,
     SearchPointGroups, SearchPoints, SearchResponse, SetPayloadPoints, UpdateBatchPoints, UpdateBatchResponse,
-    UpdatePointVectors, UpsertPoints,
+    UpdatePointVectors, UpdateResult, UpdateStatus, UpsertPoints,
 };
 use qdrant_edge::{
     CountRequest, CreateIndex, FacetRequest, FacetValue as EdgeFacet, FieldIndexOperations, NamedQuery, PayloadOps,
@@ -83,6 +83,7 @@ impl Service {
     }
 
     fn get_points(&self, request: GetPoints) -> Result<Vec<RetrievedPoint>, Status> {
+        has_no_consistency(request.read_consistency.is_some())?;
         let ids = request.ids.into_iter().map(|each| id(Some(each))).collect::<Result<Vec<_>, _>>()?;
         let (payload, vectors) = (with_payload(request.with_payload)?, with_vectors(request.with_vectors)?);
         let collection = self.of_name(&request.collection_name)?;
@@ -91,6 +92,7 @@ impl Service {
     }
 
     fn scroll_points(&self, request: ScrollPoints) -> Result<Vec<RetrievedPoint>, Status> {
+        has_no_consistency(request.read_consistency.is_some())?;
         let order_by = request.order_by.map(|order| of_json(json!({"key": order.key, "direction": "asc"})));
         let scroll = ScrollRequest {
             offset: request.offset.map(|offset| id(Some(offset))).transpose()?,
@@ -105,6 +107,7 @@ impl Service {
     }
 
     fn query_points(&self, request: QueryPoints) -> Result<Vec<ScoredPoint>, Status> {
+        has_no_consistency(request.read_consistency.is_some())?;
         let query = NamedQuery { query: nearest(request.query)?, using: request.using };
         let query = QueryRequest {
             prefetches: Vec::new(),
@@ -113,7 +116,7 @@ impl Service {
             score_threshold: None,
             limit: usize::try_from(request.limit.unwrap_or(10)).unwrap_or(usize::MAX),
             offset: 0,
-            params: None,
+            params: request.params.map(|params| of_json(json!({"hnsw_ef": params.hnsw_ef}))).transpose()?,
             with_vector: with_vectors(request.with_vectors)?,
             with_payload: with_payload(request.with_payload)?,
         };
@@ -157,6 +160,11 @@ impl Service {
     }
 }
 
+/// With a consistency, a real server compares the answers of replicas, and leaves out what differs for a moment.
+fn has_no_consistency(has_consistency: bool) -> Result<(), Status> {
+    if has_consistency { Err(Status::unimplemented("answers that replicas agree on")) } else { Ok(()) }
+}
+
 /// The vector of a query.
 fn nearest(query: Option<Query>) -> Result<VectorInternal, Status> {
     let Some(QueryVariant::Nearest(input)) = query.and_then(|query| query.variant) else {
@@ -195,8 +203,13 @@ macro_rules! points_service {
                 request: Request<$write_request>,
             ) -> Result<Response<PointsOperationResponse>, Status> {
                 let ($service, $given) = (self, request.into_inner());
+                // Otherwise a real server would answer before it has written.
+                if $given.wait != Some(true) {
+                    return Err(Status::unimplemented("a write that nobody waits for"));
+                }
                 $done?;
-                Ok(Response::new(PointsOperationResponse::default()))
+                let result = UpdateResult { operation_id: None, status: UpdateStatus::Completed.into() };
+                Ok(Response::new(PointsOperationResponse { result: Some(result), ..Default::default() }))
             })*
 
             async fn get(&self, request: Request<GetPoints>) -> Result<Response<GetResponse>, Status> {

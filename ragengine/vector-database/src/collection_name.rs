@@ -86,7 +86,7 @@ mod tests {
         fn names_are_valid_and_never_collide(
             one in ("[a-b.]{0,2}", "[a-zA-Z0-9._ü-]{0,9}"), other in ("[a-b.]{0,2}", "[a-zA-Z0-9._ü-]{0,9}"),
         ) {
-            let (left, right) = (Collections::of(&one.0, &one.1).unwrap(), Collections::of(&other.0, &other.1).unwrap());
+            let [left, right] = [&one, &other].map(|(namespace, index)| Collections::of(namespace, index).unwrap());
             let pairs = [
                 (&left.documents, &right.documents), (&left.texts, &right.texts), (&left.chunks, &right.chunks),
             ];

@@ -97,7 +97,7 @@ impl Database {
         to_database!(self, client => client.delete_collection(name))
     }
 
-    /// Writes objects. When this returns, a quorum has all of them. After an error, some may be written.
+    /// Writes objects. When this returns, every later read has them. After an error, some may be written.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl Database {
         }
     }
 
-    /// Reads an object from a quorum. None if there is none.
+    /// Reads at least these properties of an object, as the latest acknowledged write left them. None if there is none.
     ///
     /// # Errors
     ///
@@ -132,11 +132,15 @@ impl Database {
         &self,
         collection: &CollectionName,
         id: Uuid,
+        properties: &[Property],
     ) -> Result<Option<StoredObject>, VectorDatabaseError> {
-        to_database!(self, client => client.object(collection, id))
+        match self {
+            Self::Weaviate(client) => client.object(collection, id).await,
+            Self::Qdrant(client) => client.object(collection, id, properties).await,
+        }
     }
 
-    /// Reads objects from a quorum, by their ids. Those that do not exist are missing.
+    /// Reads objects by their ids, as [`Self::object`] does. Those that do not exist are missing.
     ///
     /// # Errors
     ///
@@ -145,11 +149,15 @@ impl Database {
         &self,
         collection: &CollectionName,
         ids: &[Uuid],
+        properties: &[Property],
     ) -> Result<HashMap<Uuid, StoredObject>, VectorDatabaseError> {
-        to_database!(self, client => client.objects(collection, ids))
+        match self {
+            Self::Weaviate(client) => client.objects(collection, ids).await,
+            Self::Qdrant(client) => client.objects(collection, ids, properties).await,
+        }
     }
 
-    /// Reads the vector of an object from a quorum. None if there is no such object, or it has no vector.
+    /// Reads the vector of an object. None if there is no such object, or it has no vector.
     ///
     /// # Errors
     ///

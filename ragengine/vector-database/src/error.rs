@@ -56,6 +56,14 @@ pub enum VectorDatabaseError {
     /// A reply is not as it should be.
     #[error("the reply of the vector database is not as expected: {0}")]
     Reply(String),
+    /// The database has a version that lacks what is needed.
+    #[error("the vector database has version {version}: version {least} or newer is needed")]
+    Version {
+        /// Its version.
+        version: String,
+        /// The first version that has it.
+        least: &'static str,
+    },
     /// The index is not in the database.
     #[error("index '{0}' is not in the vector database")]
     NoSuchIndex(String),
@@ -77,7 +85,7 @@ pub enum VectorDatabaseError {
     },
     /// The values of a document's metadata are too long to be compared in filters.
     #[error(
-        "the metadata of document '{doc_id}' is too long: its values have {hashes} hashes for comparisons, which is more than {most}"
+        "the metadata of document '{doc_id}' is too long: its values have {hashes} hashes, which is more than {most}"
     )]
     LongValues {
         /// The document's id.
@@ -123,6 +131,7 @@ impl VectorDatabaseError {
             Self::NotDeleted(_) => "not_deleted",
             Self::LongReply { .. } => "long_reply",
             Self::Reply(_) => "bad_reply",
+            Self::Version { .. } => "version",
             Self::NoSuchIndex(_) => "no_such_index",
             Self::LongName(_) => "long_name",
             Self::Vector => "vector",

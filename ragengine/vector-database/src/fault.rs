@@ -15,9 +15,12 @@ impl Fault for VectorDatabaseError {
             | Self::Unavailable { .. }
             | Self::NotStored { .. }
             | Self::NotDeleted(_) => Class::Unavailable,
-            Self::Refused { .. } | Self::Query(_) | Self::LongReply { .. } | Self::Reply(_) | Self::Vector => {
-                Class::Upstream
-            }
+            Self::Refused { .. }
+            | Self::Query(_)
+            | Self::LongReply { .. }
+            | Self::Reply(_)
+            | Self::Version { .. }
+            | Self::Vector => Class::Upstream,
             Self::NoSuchIndex(_) => Class::NotFound,
             Self::LongName(_)
             | Self::ManyValues { .. }

@@ -12,8 +12,8 @@
 //!   element. How depends on what the database can ask ([`Comparisons`]):
 //!   - Weaviate has patterns. A value is one text, and a comparison becomes one `Like` with a prefix for each digit of
 //!     the bound: at most 38 for a number, 35 for a date and five for each byte of a text.
-//!   - Qdrant knows only whether values are equal. A value has a hash for each beginning of its digits: 20 for a number,
-//!     19 for a date and three for each byte of a text. A comparison asks for one of up to 15 hashes for each digit.
+//!   - Qdrant knows only whether values are equal. A value has a hash for each beginning of its digits: 20 for a
+//!     number, 19 for a date and up to three for each byte of a text. A comparison asks for up to 15 for each digit.
 //!
 //! `$and`, `$or` and `$not` are the database's. Nothing is filtered after a search, so that no search looks further
 //! than it must. The price is bounded: a document has at most [`MAX_VALUES`] values, a filter becomes at most

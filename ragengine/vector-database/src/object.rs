@@ -118,7 +118,7 @@ pub struct Search<'a> {
     pub properties: &'a [Property],
     /// Whether vectors are read.
     pub has_vectors: bool,
-    /// Whether objects have several replicas. Others have no consistency.
+    /// Whether objects have several replicas. Others have no consistency. Qdrant does not need to know.
     pub is_replicated: bool,
 }
 

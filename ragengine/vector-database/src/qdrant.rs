@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use qdrant_client::config::QdrantConfig;
 use qdrant_client::{Qdrant, QdrantError};
+use reqwest::Url;
 use tokio::sync::Semaphore;
 use tonic::{Code, Status};
 
@@ -43,6 +44,12 @@ const CONNECTIONS: usize = 3;
 
 /// The longest message that is kept, in characters.
 const MAX_MESSAGE_CHARACTERS: usize = 500;
+
+/// The first version that has what is needed: facets, UUID indexes and queries.
+const LEAST_VERSION: &str = "1.13";
+
+/// The longest version that is repeated, in characters.
+const MAX_VERSION_CHARACTERS: usize = 30;
 
 /// What a request does, for labels.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +80,7 @@ pub struct Client {
     url: String,
     api_key: Option<ApiKey>,
     attempts: u32,
+    timeout: Duration,
     ef_search: Option<u32>,
     /// The requests that may run at the same time.
     turns: Arc<Semaphore>,
@@ -92,7 +100,7 @@ impl Client {
     ///
     /// [`VectorDatabaseError::Setting`].
     pub fn new(options: ClientOptions) -> Result<Self, VectorDatabaseError> {
-        let url = options.base_url()?.to_string();
+        let url = address(&options.base_url()?)?;
         if let Some(key) = &options.api_key {
             key.check()?;
         }
@@ -110,16 +118,27 @@ impl Client {
             reason: failure(error, None).to_string(),
         })?;
         let turns = Arc::new(Semaphore::new(CONCURRENT_REQUESTS));
-        Ok(Self { qdrant, url, api_key, attempts: attempts.max(1), ef_search, turns, metrics })
+        Ok(Self { qdrant, url, api_key, attempts: attempts.max(1), timeout, ef_search, turns, metrics })
     }
 
-    /// Succeeds if Qdrant is ready.
+    /// Succeeds if Qdrant is ready, has a version that is known to have what is needed, and takes the key.
     ///
     /// # Errors
     ///
     /// Why it is not.
     pub async fn ready(&self) -> Result<(), VectorDatabaseError> {
-        self.attempt(Operation::Schema, &|| self.qdrant.health_check()).await.map(|_| ())
+        let reply = self.attempt(Operation::Schema, &|| self.qdrant.health_check()).await?;
+        if !is_new_enough(&reply.version) {
+            let version: String = reply.version.chars().take(MAX_VERSION_CHARACTERS).collect();
+            return Err(VectorDatabaseError::Version { version, least: LEAST_VERSION });
+        }
+        // The check of the health needs no key.
+        self.attempt(Operation::Schema, &|| self.qdrant.list_collections()).await.map(|_| ())
+    }
+
+    /// The time that Qdrant has for a request, in seconds.
+    fn timeout_seconds(&self) -> u64 {
+        self.timeout.as_secs().max(1)
     }
 
     /// Sends a request, and sends it again if that may help.
@@ -155,13 +174,33 @@ impl Client {
     ) -> Result<T, VectorDatabaseError> {
         // The semaphore is never closed.
         let _turn = self.turns.acquire().await;
-        let result = request().await.map_err(|error| failure(error, self.api_key.as_ref()));
+        // The client sends some requests twice, each with the whole time limit.
+        let result = match tokio::time::timeout(self.timeout, request()).await {
+            Ok(result) => result.map_err(|error| failure(error, self.api_key.as_ref())),
+            Err(_) => Err(VectorDatabaseError::Timeout),
+        };
         if let Some(metrics) = &self.metrics {
             let outcome = result.as_ref().err().map_or("done", VectorDatabaseError::kind);
             metrics.vector_engine_requests_total.with_label_values(&[operation.label(), outcome]).inc();
         }
         result
     }
+}
+
+/// The address. Services have paths of their own.
+fn address(url: &Url) -> Result<String, VectorDatabaseError> {
+    if url.path() == "/" {
+        return Ok(url.to_string());
+    }
+    let reason = "it has a path, which the gRPC of Qdrant does not use".to_owned();
+    Err(VectorDatabaseError::Setting { setting: "vectorDB.url", reason })
+}
+
+/// Whether a version is at least [`LEAST_VERSION`]. One that cannot be read is let pass.
+fn is_new_enough(version: &str) -> bool {
+    let parts = |version: &str| version.split('.').map_while(|part| part.parse::<u64>().ok()).collect::<Vec<_>>();
+    let version = parts(version);
+    version.is_empty() || version >= parts(LEAST_VERSION)
 }
 
 /// The error of a request, without the key.
@@ -187,7 +226,8 @@ fn of_status(status: &Status, api_key: Option<&ApiKey>) -> VectorDatabaseError {
         Code::Unavailable | Code::Unknown => VectorDatabaseError::Unreachable(message),
         _ if is_connecting => VectorDatabaseError::Unreachable(message),
         Code::DeadlineExceeded | Code::Cancelled => VectorDatabaseError::Timeout,
-        Code::Internal | Code::ResourceExhausted | Code::Aborted => {
+        // A replica that is being moved or recovered fails a precondition.
+        Code::Internal | Code::ResourceExhausted | Code::Aborted | Code::FailedPrecondition => {
             VectorDatabaseError::Unavailable { status: number, message }
         }
         _ => VectorDatabaseError::Refused { status: number, message },
@@ -200,8 +240,8 @@ fn is_not_found(error: &VectorDatabaseError) -> bool {
 }
 
 fn shortened(message: &str, api_key: Option<&ApiKey>) -> String {
-    let message: String = message.chars().take(MAX_MESSAGE_CHARACTERS).collect();
-    api_key.map_or_else(|| message.clone(), |key| key.redact(&message))
+    let message = api_key.map_or_else(|| message.to_owned(), |key| key.redact(message));
+    message.chars().take(MAX_MESSAGE_CHARACTERS).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Reading documents, each from a quorum.
+//! Reading documents, as the latest acknowledged writes left them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{CONCURRENT_REQUESTS, Index};
 use crate::VectorDatabaseError;
-use crate::document::{self, DocumentRecord, StoredChunk, WholeDocument};
+use crate::document::{self, DocumentRecord, RECORD_PROPERTIES, StoredChunk, WholeDocument};
 use crate::object::{Found, Order, Search};
 use crate::object_id;
 use crate::predicate::Predicate;
@@ -24,6 +24,9 @@ const MORE_ROUNDS: usize = 4;
 
 /// The most chunks with their texts and vectors in one reply.
 const CHUNKS_AT_ONCE: usize = 200;
+
+/// What is read of a text.
+const TEXT_PROPERTIES: &[Property] = &[Property::TEXT, Property::OUTLINE];
 
 /// The most vectors in one reply.
 const VECTORS_AT_ONCE: usize = 500;
@@ -57,7 +60,9 @@ impl Index {
         for _ in 0..MAX_READS {
             let Some(record) = self.record(doc_id).await? else { return Ok(None) };
             let id = object_id::of_text(record.id, &record.generation);
-            let Some(object) = self.database.object(&self.collections.texts, id).await? else { continue };
+            let Some(object) = self.database.object(&self.collections.texts, id, TEXT_PROPERTIES).await? else {
+                continue;
+            };
             let text = document::text(&object.properties, Property::TEXT)?.to_owned();
             let outline = document::text(&object.properties, Property::OUTLINE)?;
             let chunks =
@@ -74,7 +79,7 @@ impl Index {
     /// If the vector database fails.
     pub async fn text(&self, record: &DocumentRecord) -> Result<Option<String>, VectorDatabaseError> {
         let id = object_id::of_text(record.id, &record.generation);
-        let object = self.database.object(&self.collections.texts, id).await?;
+        let object = self.database.object(&self.collections.texts, id, TEXT_PROPERTIES).await?;
         object.map(|object| Ok(document::text(&object.properties, Property::TEXT)?.to_owned())).transpose()
     }
 
@@ -235,14 +240,14 @@ impl Index {
     }
 
     pub(super) async fn records_of(&self, ids: &[Uuid]) -> Result<Vec<Option<DocumentRecord>>, VectorDatabaseError> {
-        let objects = self.database.objects(&self.collections.documents, ids).await?;
+        let objects = self.database.objects(&self.collections.documents, ids, RECORD_PROPERTIES).await?;
         let record =
             |id: &Uuid| objects.get(id).map(|object| DocumentRecord::read(object.id, &object.properties)).transpose();
         ids.iter().map(record).collect()
     }
 
     async fn record_of(&self, id: Uuid) -> Result<Option<DocumentRecord>, VectorDatabaseError> {
-        let object = self.database.object(&self.collections.documents, id).await?;
+        let object = self.database.object(&self.collections.documents, id, RECORD_PROPERTIES).await?;
         object.map(|object| DocumentRecord::read(object.id, &object.properties)).transpose()
     }
 }

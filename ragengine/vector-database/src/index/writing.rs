@@ -24,8 +24,8 @@ const CHUNKS_AT_ONCE: usize = 256;
 const DELETED_AT_ONCE: usize = 200;
 
 impl Index {
-    /// Writes documents, whose ids must differ, in place of those with the same ids. When this returns, a quorum has
-    /// them, and every later search finds the new chunks only.
+    /// Writes documents, whose ids must differ, in place of those with the same ids. When this returns, every
+    /// later search finds the new chunks only.
     ///
     /// # Errors
     ///

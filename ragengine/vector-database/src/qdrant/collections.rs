@@ -2,7 +2,8 @@
 
 use qdrant_client::qdrant::{
     CreateCollectionBuilder, CreateFieldIndexCollectionBuilder, Distance, FieldType, HnswConfigDiffBuilder, Modifier,
-    SparseVectorParamsBuilder, SparseVectorsConfigBuilder, VectorParamsBuilder, VectorsConfigBuilder,
+    SparseVectorParamsBuilder, SparseVectorsConfigBuilder, UuidIndexParamsBuilder, VectorParamsBuilder,
+    VectorsConfigBuilder,
 };
 
 use super::payload::digit_fields;
@@ -30,7 +31,10 @@ impl Client {
         }
         // Indexes of fields that are there stay as they are.
         for (field, field_type) in shape.properties.iter().flat_map(indexed_fields) {
-            let index = CreateFieldIndexCollectionBuilder::new(shape.name.as_str(), field, field_type).wait(true);
+            let mut index = CreateFieldIndexCollectionBuilder::new(shape.name.as_str(), field, field_type).wait(true);
+            if field_type == FieldType::Uuid {
+                index = index.field_index_params(on_disk());
+            }
             self.send(Operation::Schema, || self.qdrant.create_field_index(index.clone())).await?;
         }
         Ok(is_new)
@@ -108,6 +112,11 @@ fn graph(index: VectorIndex) -> HnswConfigDiffBuilder {
             graph.m(u64::from(max_connections)).ef_construct(u64::from(ef_construction))
         }
     }
+}
+
+/// Hashes are many, and each filter asks for few. Versions before 1.19 have no other field for it.
+fn on_disk() -> UuidIndexParamsBuilder {
+    UuidIndexParamsBuilder::default().on_disk(true)
 }
 
 /// The fields of a property that are searched, compared or counted, with the types of their indexes.

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use qdrant_client::Payload;
-use qdrant_client::qdrant::read_consistency::Value as Consistency;
+use qdrant_client::qdrant::points_selector::PointsSelectorOneOf;
 use qdrant_client::qdrant::with_vectors_selector::SelectorOptions;
 use qdrant_client::qdrant::{
-    CountPointsBuilder, DeletePointsBuilder, GetPointsBuilder, PointStruct, PointsIdsList, ReadConsistencyType,
-    RetrievedPoint, SetPayloadPointsBuilder, UpsertPointsBuilder, VectorsSelector, WriteOrdering, WriteOrderingType,
+    CountPointsBuilder, DeletePointsBuilder, GetPointsBuilder, PayloadIncludeSelector, PointStruct, PointsIdsList,
+    PointsOperationResponse, RetrievedPoint, SetPayloadPointsBuilder, UpdateStatus, UpsertPointsBuilder,
+    VectorsSelector, WriteOrdering, WriteOrderingType,
 };
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -24,19 +25,26 @@ use crate::property::Property;
 /// Objects that are read by one request.
 const READ_AT_ONCE: usize = 500;
 
-/// What a majority of the replicas has.
-pub(super) fn majority() -> Consistency {
-    Consistency::Type(ReadConsistencyType::Majority.into())
-}
-
 /// The embedding, and not the words.
 pub(super) fn embedding_only() -> SelectorOptions {
     SelectorOptions::Include(VectorsSelector { names: vec![EMBEDDING.to_owned()] })
 }
 
-/// Writes of one object have the same order on all replicas.
+/// Writes of one object have the same order on all replicas. Another replica leads when the leader is away.
 fn in_order() -> WriteOrdering {
-    WriteOrdering { r#type: WriteOrderingType::Strong.into() }
+    WriteOrdering { r#type: WriteOrderingType::Medium.into() }
+}
+
+/// Fails if a write is not done yet: then reads may not see it.
+fn check_done(reply: PointsOperationResponse) -> Result<(), VectorDatabaseError> {
+    match reply.result.map(|result| result.status()) {
+        Some(UpdateStatus::Completed) => Ok(()),
+        Some(status) => {
+            let message = format!("a write is not done, but {}", status.as_str_name());
+            Err(VectorDatabaseError::Unavailable { status: 0, message })
+        }
+        None => Err(VectorDatabaseError::Reply("a write has no status".to_owned())),
+    }
 }
 
 /// Points that are chosen by their ids.
@@ -44,15 +52,15 @@ fn these(ids: &[Uuid]) -> PointsIdsList {
     PointsIdsList { ids: ids.iter().copied().map(point_id).collect() }
 }
 
-/// Which vectors of points are read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum WithVectors {
-    Yes,
-    No,
+/// What is read of points.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    Properties(&'a [Property]),
+    Embedding,
 }
 
 impl Client {
-    /// Writes objects. When this returns, a majority has all of them. After an error, some may be written.
+    /// Writes objects. When this returns, every later read has them. After an error, some may be written.
     ///
     /// # Errors
     ///
@@ -62,12 +70,13 @@ impl Client {
         for batch in batches(objects) {
             let points: Vec<PointStruct> = batch.iter().map(point).collect();
             let request = UpsertPointsBuilder::new(collection.as_str(), points).wait(true).ordering(in_order());
-            self.send(Operation::Write, || self.qdrant.upsert_points(request.clone())).await?;
+            let request = request.timeout(self.timeout_seconds());
+            check_done(self.send(Operation::Write, || self.qdrant.upsert_points(request.clone())).await?)?;
         }
         Ok(())
     }
 
-    /// Reads an object from a majority. None if there is none.
+    /// Reads properties of an object. None if there is none.
     ///
     /// # Errors
     ///
@@ -76,11 +85,12 @@ impl Client {
         &self,
         collection: &CollectionName,
         id: Uuid,
+        properties: &[Property],
     ) -> Result<Option<StoredObject>, VectorDatabaseError> {
-        Ok(self.objects(collection, &[id]).await?.remove(&id))
+        Ok(self.objects(collection, &[id], properties).await?.remove(&id))
     }
 
-    /// Reads objects from a majority, by their ids. Those that do not exist are missing.
+    /// Reads properties of objects, by their ids. Those that do not exist are missing.
     ///
     /// # Errors
     ///
@@ -89,17 +99,18 @@ impl Client {
         &self,
         collection: &CollectionName,
         ids: &[Uuid],
+        properties: &[Property],
     ) -> Result<HashMap<Uuid, StoredObject>, VectorDatabaseError> {
-        self.read(collection, ids, WithVectors::No).await
+        self.read(collection, ids, Wanted::Properties(properties)).await
     }
 
-    /// Reads the vector of an object from a majority. None if there is no such object, or it has no vector.
+    /// Reads the vector of an object. None if there is no such object, or it has no vector.
     ///
     /// # Errors
     ///
     /// If Qdrant fails.
     pub async fn vector(&self, collection: &CollectionName, id: Uuid) -> Result<Option<Vec<f32>>, VectorDatabaseError> {
-        let object = self.read(collection, &[id], WithVectors::Yes).await?.remove(&id);
+        let object = self.read(collection, &[id], Wanted::Embedding).await?.remove(&id);
         Ok(object.map(|object| object.vector).filter(|vector| !vector.is_empty()))
     }
 
@@ -107,14 +118,14 @@ impl Client {
         &self,
         collection: &CollectionName,
         ids: &[Uuid],
-        vectors: WithVectors,
+        wanted: Wanted<'_>,
     ) -> Result<HashMap<Uuid, StoredObject>, VectorDatabaseError> {
         let mut objects = HashMap::with_capacity(ids.len());
         for ids in ids.chunks(READ_AT_ONCE) {
-            let request = GetPointsBuilder::new(collection.as_str(), these(ids).ids).read_consistency(majority());
-            let request = match vectors {
-                WithVectors::Yes => request.with_payload(false).with_vectors(embedding_only()),
-                WithVectors::No => request.with_payload(true),
+            let request = GetPointsBuilder::new(collection.as_str(), these(ids).ids).timeout(self.timeout_seconds());
+            let request = match wanted {
+                Wanted::Embedding => request.with_payload(false).with_vectors(embedding_only()),
+                Wanted::Properties(properties) => request.with_payload(fields(properties)),
             };
             let reply = self.send(Operation::Read, || self.qdrant.get_points(request.clone())).await?;
             for RetrievedPoint { id, payload, vectors, .. } in reply.result {
@@ -141,9 +152,10 @@ impl Client {
         let request = SetPayloadPointsBuilder::new(collection.as_str(), payload)
             .points_selector(these(&[id]))
             .wait(true)
-            .ordering(in_order());
+            .ordering(in_order())
+            .timeout(self.timeout_seconds());
         match self.send(Operation::Write, || self.qdrant.set_payload(request.clone())).await {
-            Ok(_) => Ok(true),
+            Ok(reply) => check_done(reply).map(|()| true),
             Err(error) if is_not_found(&error) => Ok(false),
             Err(error) => Err(error),
         }
@@ -155,9 +167,7 @@ impl Client {
     ///
     /// If Qdrant fails.
     pub async fn delete_object(&self, collection: &CollectionName, id: Uuid) -> Result<(), VectorDatabaseError> {
-        let request =
-            DeletePointsBuilder::new(collection.as_str()).points(these(&[id])).wait(true).ordering(in_order());
-        self.send(Operation::Delete, || self.qdrant.delete_points(request.clone())).await.map(|_| ())
+        self.delete(collection, these(&[id])).await
     }
 
     /// Deletes all objects that a condition holds for. How many there were is counted before.
@@ -171,13 +181,30 @@ impl Client {
         predicate: &Predicate,
     ) -> Result<Deletion, VectorDatabaseError> {
         let Some(filter) = filter(predicate) else { return Ok(Deletion::default()) };
-        let count = CountPointsBuilder::new(collection.as_str()).filter(filter.clone()).exact(true);
+        let count = CountPointsBuilder::new(collection.as_str())
+            .filter(filter.clone())
+            .exact(true)
+            .timeout(self.timeout_seconds());
         let reply = self.send(Operation::Query, || self.qdrant.count(count.clone())).await?;
-        let objects = reply.result.map_or(0, |result| result.count);
-        if objects > 0 {
-            let request = DeletePointsBuilder::new(collection.as_str()).points(filter).wait(true).ordering(in_order());
-            self.send(Operation::Delete, || self.qdrant.delete_points(request.clone())).await?;
-        }
-        Ok(Deletion { objects })
+        self.delete(collection, filter).await?;
+        Ok(Deletion { objects: reply.result.map_or(0, |result| result.count) })
     }
+
+    async fn delete(
+        &self,
+        collection: &CollectionName,
+        points: impl Into<PointsSelectorOneOf>,
+    ) -> Result<(), VectorDatabaseError> {
+        let request = DeletePointsBuilder::new(collection.as_str())
+            .points(points)
+            .wait(true)
+            .ordering(in_order())
+            .timeout(self.timeout_seconds());
+        check_done(self.send(Operation::Delete, || self.qdrant.delete_points(request.clone())).await?)
+    }
+}
+
+/// The fields of these properties.
+pub(super) fn fields(properties: &[Property]) -> PayloadIncludeSelector {
+    PayloadIncludeSelector { fields: properties.iter().map(|property| property.name().to_owned()).collect() }
 }

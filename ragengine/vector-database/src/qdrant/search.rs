@@ -1,14 +1,14 @@
 //! Searches.
 
 use qdrant_client::qdrant::{
-    OrderByBuilder, PayloadIncludeSelector, PointId, Query, QueryPointsBuilder, RetrievedPoint, ScoredPoint,
-    ScrollPointsBuilder, SearchParamsBuilder, VectorInput,
+    OrderByBuilder, PointId, Query, QueryPointsBuilder, RetrievedPoint, ScoredPoint, ScrollPointsBuilder,
+    SearchParamsBuilder, VectorInput,
 };
 use uuid::Uuid;
 
 use super::conditions::{filter, point_id};
 use super::payload::{embedding, properties, uuid};
-use super::points::{embedding_only, majority};
+use super::points::{embedding_only, fields};
 use super::{Client, EMBEDDING, Operation, WORDS, words};
 use crate::VectorDatabaseError;
 use crate::object::{Found, Order, Search, check_vector};
@@ -62,7 +62,8 @@ impl Client {
             .query(Query::new_nearest(query))
             .using(using)
             .limit(search.limit as u64)
-            .with_payload(fields(search));
+            .with_payload(fields(search.properties))
+            .timeout(self.timeout_seconds());
         if search.has_vectors {
             request = request.with_vectors(embedding_only());
         }
@@ -71,9 +72,6 @@ impl Client {
         }
         if let Some(filter) = filter(search.predicate) {
             request = request.filter(filter);
-        }
-        if search.is_replicated {
-            request = request.read_consistency(majority());
         }
         let reply = self.send(Operation::Query, || self.qdrant.query(request.clone())).await?;
         let found = |point: ScoredPoint| {
@@ -97,16 +95,17 @@ impl Client {
         in_order: impl FnOnce(ScrollPointsBuilder) -> ScrollPointsBuilder,
     ) -> Result<Vec<Found>, VectorDatabaseError> {
         let limit = u32::try_from(search.limit).unwrap_or(u32::MAX);
-        let mut request =
-            in_order(ScrollPointsBuilder::new(search.collection.as_str()).limit(limit).with_payload(fields(search)));
+        let mut request = in_order(
+            ScrollPointsBuilder::new(search.collection.as_str())
+                .limit(limit)
+                .with_payload(fields(search.properties))
+                .timeout(self.timeout_seconds()),
+        );
         if search.has_vectors {
             request = request.with_vectors(embedding_only());
         }
         if let Some(filter) = filter(search.predicate) {
             request = request.filter(filter);
-        }
-        if search.is_replicated {
-            request = request.read_consistency(majority());
         }
         let reply = self.send(Operation::Query, || self.qdrant.scroll(request.clone())).await?;
         let found = |point: RetrievedPoint| {
@@ -115,11 +114,6 @@ impl Client {
         };
         reply.result.into_iter().map(found).collect()
     }
-}
-
-/// The fields that are read.
-fn fields(search: &Search<'_>) -> PayloadIncludeSelector {
-    PayloadIncludeSelector { fields: search.properties.iter().map(|property| property.name().to_owned()).collect() }
 }
 
 /// The first id after this one. None if there is none.

@@ -1,7 +1,8 @@
 //! Counts and sums.
 //!
 //! Qdrant counts the objects with each value of a field, but adds nothing up. So an integer is kept in digits, too: the
-//! sum is made of how often each digit has each value.
+//! sum is made of how often each digit has each value. While documents are written, the digits may be of different
+//! moments, and a sum too large or too small; the next one is right.
 
 use futures_util::future::try_join_all;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -9,7 +10,6 @@ use qdrant_client::qdrant::{CountPointsBuilder, FacetCountsBuilder, facet_value:
 
 use super::conditions::filter;
 use super::payload::{DIGIT_VALUES, digit_fields};
-use super::points::majority;
 use super::{Client, Operation};
 use crate::VectorDatabaseError;
 use crate::collection_name::CollectionName;
@@ -65,7 +65,7 @@ impl Client {
     }
 
     async fn count(&self, collection: &CollectionName, predicate: &Predicate) -> Result<u64, VectorDatabaseError> {
-        let mut request = CountPointsBuilder::new(collection.as_str()).exact(true).read_consistency(majority());
+        let mut request = CountPointsBuilder::new(collection.as_str()).exact(true).timeout(self.timeout_seconds());
         if let Some(filter) = filter(predicate) {
             request = request.filter(filter);
         }
@@ -98,7 +98,8 @@ impl Client {
         field: &str,
         most: u64,
     ) -> Result<Vec<(Variant, u64)>, VectorDatabaseError> {
-        let mut request = FacetCountsBuilder::new(collection.as_str(), field).limit(most).exact(true);
+        let mut request =
+            FacetCountsBuilder::new(collection.as_str(), field).limit(most).exact(true).timeout(self.timeout_seconds());
         if let Some(filter) = filter(predicate) {
             request = request.filter(filter);
         }

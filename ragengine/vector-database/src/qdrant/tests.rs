@@ -22,7 +22,7 @@ async fn a_server_that_is_not_there_or_silent_is_given_up() {
 
 #[test]
 fn an_address_or_a_key_that_cannot_be_used_is_refused() {
-    for url in ["http://a:b@c", "ftp://c", "c:1", "http://c?d", "http://"] {
+    for url in ["http://a:b@c", "ftp://c", "c:1", "http://c?d", "http://", "http://c/qdrant"] {
         let error = Client::new(ClientOptions::new(url)).unwrap_err();
         assert!(error.to_string().starts_with("vectorDB.url is invalid"), "{url}: {error}");
     }
@@ -38,6 +38,7 @@ fn statuses_have_their_kinds_and_no_key() {
         (Code::DeadlineExceeded, "timeout"),
         (Code::ResourceExhausted, "unavailable"),
         (Code::Internal, "unavailable"),
+        (Code::FailedPrecondition, "unavailable"),
         (Code::InvalidArgument, "refused"),
         (Code::Unauthenticated, "refused"),
         (Code::NotFound, "refused"),
@@ -49,4 +50,13 @@ fn statuses_have_their_kinds_and_no_key() {
     }
     let error = of_status(&Status::new(Code::Internal, "Failed to connect to http://c: refused"), None);
     assert_eq!(error.kind(), "unreachable");
+}
+
+#[test]
+fn old_versions_are_refused() {
+    for (version, expected) in
+        [("1.13.0", true), ("1.12.4", false), ("1.9.7", false), ("2.0.0", true), ("1.17.1-dev", true), ("dev", true)]
+    {
+        assert_eq!(is_new_enough(version), expected, "{version}");
+    }
 }

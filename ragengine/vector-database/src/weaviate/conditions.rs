@@ -37,7 +37,10 @@ fn graphql(predicate: &Predicate) -> Option<String> {
 
 /// The field `where` of a deletion.
 pub fn json(predicate: &Predicate) -> Value {
-    let operands = |name: &str, conditions: &[Predicate]| json!({"operator": name, "operands": conditions.iter().map(json).collect::<Vec<_>>()});
+    let operands = |name: &str, conditions: &[Predicate]| {
+        let operands: Vec<Value> = conditions.iter().map(json).collect();
+        json!({"operator": name, "operands": operands})
+    };
     match predicate {
         Predicate::Everything | Predicate::Nothing => Value::Null,
         Predicate::All(conditions) => operands("And", conditions),

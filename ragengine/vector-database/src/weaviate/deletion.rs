@@ -26,7 +26,9 @@ impl Client {
     ) -> Result<Deletion, VectorDatabaseError> {
         let mut deletion = Deletion::default();
         let body = json!({
-            "match": {"class": collection.as_str(), "where": conditions::json(predicate)}, "output": "minimal", "dryRun": false,
+            "match": {"class": collection.as_str(), "where": conditions::json(predicate)},
+            "output": "minimal",
+            "dryRun": false,
         });
         let mut idle_rounds = 0;
         loop {

@@ -1,13 +1,17 @@
-use ragengine_vector_database::{Database, Index, index_names};
+use ragengine_vector_database::{Database, Index, IndexShape, VectorIndex, index_names};
 use serde_json::json;
 
 use crate::contract;
-use crate::corpus::{TestDocument, some};
+use crate::corpus::{TestDocument, WIDTH, some};
 use crate::engine::{Engine, namespace};
 use crate::nodes::Nodes;
 use crate::servers::{Running, with_each_database};
 
-with_each_database!(the_contract_holds, indexes_are_made_opened_listed_and_deleted);
+with_each_database!(
+    the_contract_holds,
+    indexes_are_made_opened_listed_and_deleted,
+    each_kind_of_vector_index_finds_the_nearest,
+);
 
 /// An empty index for each part of the contract.
 enum Maker {
@@ -43,6 +47,21 @@ async fn the_contract_with_faiss() {
 
 async fn the_contract_holds(running: Running) {
     Maker::External(running.database.clone()).run_contract().await;
+}
+
+async fn each_kind_of_vector_index_finds_the_nearest(running: Running) {
+    let documents = some(200);
+    let graph = VectorIndex::Hnsw { max_connections: 8, ef_construction: 32, ef: Some(64) };
+    for (name, vector_index) in [("flat", VectorIndex::Flat), ("graph", graph)] {
+        let shape = IndexShape { vector_index, dimensions: WIDTH, replicas: 1, shards: 1 };
+        let index = Index::create(running.database.clone(), namespace(), name, &shape).await.unwrap();
+        let engine = Engine::External(Box::new(index));
+        engine.put(&documents).await;
+        for document in documents.iter().step_by(17) {
+            let near = engine.nearest(&[document.chunks[1].vector.clone()], 3, &json!({})).await;
+            assert_eq!((near.len(), &near[0].doc_id, near[0].ordinal), (3, &document.doc_id, 1), "{name}");
+        }
+    }
 }
 
 async fn indexes_are_made_opened_listed_and_deleted(running: Running) {
