@@ -16,7 +16,7 @@
 //!   node that is killed may keep chunks without their vectors, and its own searches then miss them until the documents
 //!   are written again.
 //! - Without a majority of the replicas of Weaviate, reads of documents and writes fail after the time limit of a
-//! request.
+//!   request.
 //! - Filters have bounds (see [`filter`]).
 //! - Lists go on behind a place instead of at an offset.
 

@@ -16,14 +16,14 @@ with_each_database!(
 /// An empty index for each part of the contract.
 enum Maker {
     Faiss,
-    External(Database),
+    External(Box<Database>),
 }
 
 impl Maker {
     async fn make(&self, name: &str) -> Engine {
         match self {
             Self::Faiss => Engine::faiss(name),
-            Self::External(database) => Engine::external(database.clone(), name, 1).await,
+            Self::External(database) => Engine::external(Database::clone(database), name, 1).await,
         }
     }
 
@@ -46,7 +46,7 @@ async fn the_contract_with_faiss() {
 }
 
 async fn the_contract_holds(running: Running) {
-    Maker::External(running.database.clone()).run_contract().await;
+    Maker::External(Box::new(running.database.clone())).run_contract().await;
 }
 
 async fn each_kind_of_vector_index_finds_the_nearest(running: Running) {
