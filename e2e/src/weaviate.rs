@@ -151,8 +151,6 @@ fn environment(number: usize, count: usize, join: Option<&str>) -> Vec<Value> {
         // The disk of the cluster's node may be nearly full.
         ("DISK_USE_WARNING_PERCENTAGE", "0"),
         ("DISK_USE_READONLY_PERCENTAGE", "0"),
-        // A node that was away misses documents for a while. The others find them.
-        ("FORCE_FULL_REPLICAS_SEARCH", "true"),
         ("CLUSTER_HOSTNAME", &name(number)),
         ("CLUSTER_GOSSIP_BIND_PORT", &GOSSIP_PORT.to_string()),
         ("CLUSTER_DATA_BIND_PORT", &DATA_PORT.to_string()),

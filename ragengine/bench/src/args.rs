@@ -45,6 +45,8 @@ pub enum Subject {
     Chat,
     /// Retrieval while documents are added.
     BesideIngest,
+    /// Requests of every kind with 1, 8, 32 and 256 clients.
+    Clients,
     /// Copies of an index: persist, load, backup, restore.
     Copies,
     /// Splitting of difficult documents into chunks.

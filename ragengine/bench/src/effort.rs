@@ -57,7 +57,7 @@ impl Effort {
                 turn: Duration::from_millis(1500),
                 requests_before_memory: 500,
                 streamed_tokens: 2000,
-                streams_at_once: 500,
+                streams_at_once: 1000,
                 clients_of_a_flood: 500,
                 copied_chunks: 20_000,
                 cut_bytes: 1_000_000,

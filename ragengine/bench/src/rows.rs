@@ -2,6 +2,7 @@
 
 mod beside_ingest;
 mod chats;
+mod clients;
 mod copies;
 mod cutting;
 mod filling;
@@ -81,6 +82,11 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
             ingest::fill(bench).await?;
             beside_ingest::beside_ingest(bench, table).await?;
         }
+        Some(Subject::Clients) => {
+            ingest::ingest(bench, &mut Table::default()).await?;
+            clients::clients(bench, table).await?;
+            pass_through::pass_through(bench, table).await?;
+        }
         Some(Subject::Copies) => copies::copies(bench, table).await?,
         Some(Subject::Cutting) => cutting::cutting(bench, table).await?,
         Some(Subject::Flood) => flood::flood(bench, table).await?,
@@ -111,6 +117,7 @@ async fn everything(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> 
     retrieve::retrieve(bench, table).await?;
     hybrid::hybrid(bench, table).await?;
     chats::chat(bench, table).await?;
+    clients::clients(bench, table).await?;
     pass_through::pass_through(bench, table).await?;
     sessions::sessions(bench, table).await?;
     grounded::grounded(bench, table).await?;

@@ -10,7 +10,7 @@
 //!
 //! **The object of the document decides what is there.** A write makes the chunks and the text of a new generation,
 //! then replaces the object of the document, and then deletes the generation before. A deletion begins with the object
-//! of the document. Readers ask for the objects of the documents whose chunks they found, from a quorum, and drop
+//! of the document. Readers ask for the objects of the documents whose chunks they found, from a majority, and drop
 //! chunks of another generation; if they drop any, they search again. So a reader sees the chunks of one write, never
 //! none, never a mixture, and no deleted document, whenever a writer is stopped. What a stopped writer left is
 //! invisible, and [`Index::sweep`] deletes it. A write that is repeated writes everything anew.

@@ -7,10 +7,9 @@
 //!
 //! - Full text has one set of BM25 statistics for each shard. Weaviate keeps a length for each word list in one byte,
 //!   and Qdrant compares lengths with a fixed one. Scores differ a little, and orders of nearly equal scores with them.
-//! - Weaviate searches one replica of each shard. After a node was away, its searches may miss documents that were
-//!   written meanwhile, until Weaviate's replicas have exchanged them. `FORCE_FULL_REPLICAS_SEARCH=true` of Weaviate
-//!   searches all of them. Deleted and replaced documents are never shown, because their own objects are read from a
-//!   quorum.
+//! - Weaviate searches one replica of each shard. So writes wait for all replicas. While one of them does not answer,
+//!   they wait for a majority, and searches may miss them until Weaviate's replicas have exchanged them. Deleted and
+//!   replaced documents are never shown, because their own objects are read from a majority.
 //! - Weaviate writes to its files, but does not wait for the disk. What it acknowledged survives the end of a process,
 //!   and with replicas that of a machine; a power failure of all machines may lose the last seconds. With replicas, a
 //!   node that is killed may keep chunks without their vectors, and its own searches then miss them until the documents

@@ -1,13 +1,15 @@
 //! A typed client of Weaviate's HTTP interface.
 //!
-//! Writes and reads want a quorum of the replicas. Only requests that may be made twice are made again after a failure:
-//! reads, writes of objects with ids of their own, and deletions.
+//! Writes wait for all replicas while all of them answer, else for a majority ([`replicas`]). Objects are read from a
+//! majority. Only requests that may be made twice are made again after a failure: reads, writes of objects with ids of
+//! their own, and deletions.
 
 mod body;
 mod conditions;
 mod deletion;
 mod objects;
 mod query;
+mod replicas;
 mod schema;
 
 use std::fmt;
@@ -15,6 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use replicas::{Missing, Replicas, Write};
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -24,9 +27,6 @@ use crate::VectorDatabaseError;
 use crate::api_key::ApiKey;
 use crate::metrics::VectorDatabaseMetrics;
 use crate::options::ClientOptions;
-
-/// Every write and every read of an object waits for a majority of its replicas.
-const CONSISTENCY: (&str, &str) = ("consistency_level", "QUORUM");
 
 /// The wait before the second attempt. It doubles for the third.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -40,10 +40,14 @@ pub struct Client {
     http: reqwest::Client,
     url: Url,
     api_key: Option<ApiKey>,
+    /// The time limit for one attempt of a request.
+    timeout: Duration,
     max_reply_bytes: usize,
     attempts: u32,
     /// The requests that may run at the same time.
     turns: Arc<Semaphore>,
+    /// Whether writes wait for all replicas.
+    missing: Arc<Missing>,
     metrics: Option<Arc<VectorDatabaseMetrics>>,
 }
 
@@ -65,13 +69,20 @@ struct Request<'a> {
     method: Method,
     path: &'a [&'a str],
     query: &'a [(&'a str, &'a str)],
+    /// The replicas that must have done it. None: one, or what the request itself says.
+    replicas: Option<Replicas>,
     body: Option<Value>,
     repeat: Repeat,
 }
 
 impl<'a> Request<'a> {
     fn get(path: &'a [&'a str]) -> Self {
-        Self { method: Method::GET, path, query: &[], body: None, repeat: Repeat::Yes }
+        Self { method: Method::GET, path, query: &[], replicas: None, body: None, repeat: Repeat::Yes }
+    }
+
+    /// A read of an object that has every acknowledged write.
+    fn get_from_majority(path: &'a [&'a str]) -> Self {
+        Self { replicas: Some(Replicas::Majority), ..Self::get(path) }
     }
 
     /// What the request does, for labels.
@@ -105,14 +116,16 @@ impl Client {
             .default_headers(headers(options.api_key.as_ref())?)
             .build()
             .map_err(|error| VectorDatabaseError::Unreachable(body::describe(error)))?;
-        let ClientOptions { api_key, max_reply_bytes, attempts, metrics, .. } = options;
+        let ClientOptions { api_key, timeout, max_reply_bytes, attempts, metrics, .. } = options;
         Ok(Self {
             http,
             url,
             api_key,
+            timeout,
             max_reply_bytes,
             attempts: attempts.max(1),
             turns: Arc::new(Semaphore::new(CONCURRENT_REQUESTS)),
+            missing: Arc::default(),
             metrics,
         })
     }
@@ -124,7 +137,7 @@ impl Client {
     /// Why it is not.
     pub async fn ready(&self) -> Result<(), VectorDatabaseError> {
         let request = Request { repeat: Repeat::No, ..Request::get(&["v1", ".well-known", "ready"]) };
-        self.send(request).await.map(|_| ())
+        self.send(&request).await.map(|_| ())
     }
 
     /// Sends a request and reads the reply. None if there is nothing of this name.
@@ -132,7 +145,7 @@ impl Client {
         &self,
         request: Request<'_>,
     ) -> Result<Option<T>, VectorDatabaseError> {
-        match self.send(request).await {
+        match self.send(&request).await {
             Ok(body) => body::parse(body).await.map(Some),
             Err(VectorDatabaseError::Refused { status: 404, .. }) => Ok(None),
             Err(error) => Err(error),
@@ -144,14 +157,36 @@ impl Client {
         &self,
         request: Request<'_>,
     ) -> Result<T, VectorDatabaseError> {
-        body::parse(self.send(request).await?).await
+        body::parse(self.send(&request).await?).await
+    }
+
+    /// Sends a write to all replicas, or to a majority if not all of them do it.
+    async fn send_write(&self, mut request: Request<'_>) -> Result<Vec<u8>, VectorDatabaseError> {
+        let mut write = Write::new(self);
+        loop {
+            request.replicas = Some(write.replicas());
+            match self.send(&request).await {
+                Err(error) if error.is_temporary() && write.falls_back() => {}
+                Err(error) => return Err(error),
+                Ok(body) => {
+                    write.has_succeeded();
+                    return Ok(body);
+                }
+            }
+        }
+    }
+
+    fn show_missing(&self, replicas: i64) {
+        if let Some(metrics) = &self.metrics {
+            metrics.vector_engine_replica_missing.set(replicas);
+        }
     }
 
     /// Sends a request, and measures how long that takes.
-    async fn send(&self, request: Request<'_>) -> Result<Vec<u8>, VectorDatabaseError> {
-        let Some(metrics) = &self.metrics else { return self.repeated(&request).await };
+    async fn send(&self, request: &Request<'_>) -> Result<Vec<u8>, VectorDatabaseError> {
+        let Some(metrics) = &self.metrics else { return self.repeated(request).await };
         let (started, operation) = (Instant::now(), request.operation());
-        let result = self.repeated(&request).await;
+        let result = self.repeated(request).await;
         metrics.vector_engine_request_seconds.with_label_values(&[operation]).observe(started.elapsed().as_secs_f64());
         result
     }
@@ -162,9 +197,13 @@ impl Client {
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(request.path);
         }
-        if !request.query.is_empty() {
-            url.query_pairs_mut().extend_pairs(request.query);
+        let level = request.replicas.map(Replicas::consistency_level);
+        if level.is_some() || !request.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(request.query.iter().copied().chain(level));
         }
+        let waits_for_all = request.replicas == Some(Replicas::All);
+        // The next attempt waits for a majority only, and is another request.
+        let may_repeat = request.repeat == Repeat::Yes && !waits_for_all;
         let body = request.body.as_ref().map(Value::to_string);
         let mut attempt = 1;
         loop {
@@ -172,13 +211,16 @@ impl Client {
             if let Some(body) = &body {
                 sending = sending.header(reqwest::header::CONTENT_TYPE, "application/json").body(body.clone());
             }
+            if waits_for_all {
+                sending = sending.timeout(self.timeout.min(replicas::MAX_WAIT));
+            }
             let result = self.attempt(sending).await;
             if let Some(metrics) = &self.metrics {
                 let outcome = result.as_ref().err().map_or("done", VectorDatabaseError::kind);
                 metrics.vector_engine_requests_total.with_label_values(&[request.operation(), outcome]).inc();
             }
             match result {
-                Err(error) if error.is_temporary() && request.repeat == Repeat::Yes && attempt < self.attempts => {
+                Err(error) if error.is_temporary() && may_repeat && attempt < self.attempts => {
                     self.wait(attempt).await;
                     attempt += 1;
                 }

@@ -4,6 +4,7 @@ use anyhow::ensure;
 use bytes::Bytes;
 use hyper::Method;
 use ragengine_client::wire::{AddDocuments, Document, IndexDescription};
+use serde_json::json;
 
 use super::{Bench, INDEX};
 use crate::http::Connection;
@@ -82,11 +83,12 @@ async fn require_one_chunk_each(connection: &mut Connection, documents: u64) -> 
     Ok(())
 }
 
-/// Documents whose ids are their positions.
+/// Documents whose ids are their positions, with a value that a tenth of them have.
 pub(super) fn numbered(texts: &[String]) -> Vec<Document> {
     let document = |(position, text): (usize, &String)| Document {
         doc_id: Some(position.to_string()),
         text: text.clone(),
+        metadata: [("tenth".to_owned(), json!(position % 10))].into_iter().collect(),
         ..Document::default()
     };
     texts.iter().enumerate().map(document).collect()

@@ -47,10 +47,9 @@ impl Index {
             let view = self.view.read();
             (view.text().pending().iter().collect::<Vec<u64>>(), Arc::clone(view.reader()))
         };
-        let mut analyzer = self.full_text.analyzer.clone();
         for batch in rows.chunks(BATCH_ROWS) {
             self.require_rebuild().map_err(|error| FullTextError::Stopped(Box::new(error)))?;
-            let segment = TextSegment::of_chunks(&mut analyzer, &texts(&reader, batch)?)?;
+            let segment = TextSegment::of_chunks(&self.full_text.analyzer, &texts(&reader, batch)?)?;
             self.view.write().text_mut().take(segment);
             while self.merge_in_memory()? {}
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use ragengine_settings::TextLanguage;
 use tantivy::tokenizer::{
-    AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, Stemmer, StopWordFilter, TextAnalyzer, Token,
-    TokenStream as _,
+    AsciiFoldingFilter, BoxTokenStream, Language, LowerCaser, RemoveLongFilter, Stemmer, StopWordFilter, TextAnalyzer,
+    Token, TokenStream as _, Tokenizer,
 };
 
 use super::words::Words;
@@ -64,6 +64,12 @@ impl Analyzer {
         tokens(if kind == TextKind::Code { &mut self.code } else { &mut self.prose }, text)
     }
 
+    /// The text of a chunk as [`MarkedTexts`] takes it.
+    pub fn marked(kind: TextKind, text: &str) -> String {
+        let mark = if kind == TextKind::Code { CODE_MARK } else { PROSE_MARK };
+        format!("{mark}{text}")
+    }
+
     /// The distinct words of a query. A query that only has stop words is searched for as code.
     pub fn words_of_query(&mut self, text: &str) -> BTreeSet<QueryWord> {
         let in_code = tokens(&mut self.code_in_questions, text);
@@ -75,6 +81,26 @@ impl Analyzer {
         let in_prose = tokens(&mut self.prose, text);
         let pairs = in_prose.into_iter().zip(in_code);
         pairs.map(|(in_prose, in_code)| QueryWord { in_prose: in_prose.text, in_code: in_code.text }).collect()
+    }
+}
+
+/// Marks of [`MarkedTexts`].
+const PROSE_MARK: char = 'p';
+const CODE_MARK: char = 'c';
+
+/// The same terms for tantivy. The first character of a text says how the rest is analysed, because tantivy analyses all
+/// texts of a field in one way. Terms that are passed to it ready-made cost twice as much: it encodes them as JSON.
+#[derive(Clone)]
+pub struct MarkedTexts(pub Analyzer);
+
+impl Tokenizer for MarkedTexts {
+    type TokenStream<'a> = BoxTokenStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> BoxTokenStream<'a> {
+        match text.strip_prefix(CODE_MARK) {
+            Some(code) => self.0.code.token_stream(code),
+            None => self.0.prose.token_stream(text.strip_prefix(PROSE_MARK).unwrap_or(text)),
+        }
     }
 }
 
@@ -138,6 +164,21 @@ mod tests {
             (english, TextKind::Prose, &"x".repeat(101), vec![]),
         ] {
             assert_eq!(of_chunk(language, kind, text), expected, "{language} {kind:?} {text}");
+        }
+    }
+
+    #[test]
+    fn marked_texts_have_the_terms_of_their_kind() {
+        let analyzer = Analyzer::new(TextLanguage::English);
+        let mut marked = MarkedTexts(analyzer.clone());
+        for kind in [TextKind::Prose, TextKind::Code] {
+            for text in ["the policies, cafés", "prose", "code", "c", ""] {
+                let mut terms = Vec::new();
+                let marked_text = Analyzer::marked(kind, text);
+                marked.token_stream(&marked_text).process(&mut |token| terms.push(token.text.clone()));
+                let expected = of_chunk(TextLanguage::English, kind, text);
+                assert_eq!(terms, expected, "{kind:?} {text}");
+            }
         }
     }
 

@@ -5,13 +5,16 @@ use tantivy::directory::{MmapDirectory, OwnedBytes, RamDirectory};
 use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
 use tantivy::indexer::merge_filtered_segments;
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
-use tantivy::tokenizer::PreTokenizedString;
+use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
 use tantivy::{
     BitSet, Directory, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, SegmentReader, TantivyDocument,
     TantivyError,
 };
 
-use super::analysis::{Analyzer, TextKind};
+use super::analysis::{Analyzer, MarkedTexts, TextKind};
+
+/// tantivy's name of the analysis of a field that names none.
+const ANALYSIS: &str = "default";
 
 /// Memory that tantivy plans for while it makes a segment, in bytes. It takes more for a large one.
 const PLANNED_BYTES: usize = 1 << 20;
@@ -41,13 +44,14 @@ impl TextSegment {
     /// # Errors
     ///
     /// If tantivy fails.
-    pub fn of_chunks(analyzer: &mut Analyzer, chunks: &[ChunkText]) -> Result<Self, TantivyError> {
-        let builder = Index::builder().schema(schema()).settings(settings());
+    pub fn of_chunks(analyzer: &Analyzer, chunks: &[ChunkText]) -> Result<Self, TantivyError> {
+        let analyses = TokenizerManager::new();
+        analyses.register(ANALYSIS, TextAnalyzer::from(MarkedTexts(analyzer.clone())));
+        let builder = Index::builder().schema(schema()).settings(settings()).tokenizers(analyses);
         let mut writer = builder.single_segment_index_writer(RamDirectory::create(), PLANNED_BYTES)?;
         for chunk in chunks {
-            let tokens = analyzer.tokens_of_chunk(chunk.kind, &chunk.text);
             let mut document = TantivyDocument::new();
-            document.add_pre_tokenized_text(field(), PreTokenizedString { text: String::new(), tokens });
+            document.add_text(field(), Analyzer::marked(chunk.kind, &chunk.text));
             writer.add_document(document)?;
         }
         Self::of_index(writer.finalize()?, chunks.iter().map(|chunk| chunk.row).collect(), false)

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{CONSISTENCY, Client, Repeat, Request, conditions};
+use super::replicas::Write;
+use super::{Client, Repeat, Request, conditions};
 use crate::VectorDatabaseError;
 use crate::collection_name::CollectionName;
 use crate::object::Deletion;
@@ -30,19 +31,28 @@ impl Client {
             "output": "minimal",
             "dryRun": false,
         });
+        let mut write = Write::new(self);
         let mut idle_rounds = 0;
         loop {
             let request = Request {
                 method: reqwest::Method::DELETE,
                 path: &["v1", "batch", "objects"],
-                query: &[CONSISTENCY],
+                query: &[],
+                replicas: Some(write.replicas()),
                 body: Some(body.clone()),
                 repeat: Repeat::Yes,
             };
-            let Reply { results } = self.read_reply(request).await?;
+            let Reply { results } = match self.read_reply(request).await {
+                Err(error) if error.is_temporary() && write.falls_back() => continue,
+                result => result?,
+            };
             deletion.objects += results.successful;
             if results.failed == 0 && results.matches < results.limit {
+                write.has_succeeded();
                 return Ok(deletion);
+            }
+            if results.failed > 0 && write.falls_back() {
+                continue;
             }
             idle_rounds = if results.successful > 0 { 0 } else { idle_rounds + 1 };
             if idle_rounds == MAX_IDLE_ROUNDS {

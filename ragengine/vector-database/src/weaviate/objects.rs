@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::body::{Message, shortened};
-use super::{CONSISTENCY, Client, Repeat, Request};
+use super::replicas::{Replicas, Write};
+use super::{Client, Repeat, Request};
 use crate::VectorDatabaseError;
 use crate::collection_name::CollectionName;
 use crate::object::{Object, StoredObject, batches, check_vectors};
@@ -28,7 +29,8 @@ fn object_json(object: &Object, collection: &CollectionName) -> Value {
 }
 
 impl Client {
-    /// Writes objects. When this returns, a quorum has all of them. After an error, some may be written.
+    /// Writes objects. When this returns, all replicas have them, or a majority if not all
+    /// answer. After an error, some may be written.
     ///
     /// # Errors
     ///
@@ -64,16 +66,26 @@ impl Client {
     /// Writes a batch, and again the objects of it that were not stored.
     async fn put_batch(&self, collection: &CollectionName, batch: &[Object]) -> Result<(), VectorDatabaseError> {
         let mut left: Vec<&Object> = batch.iter().collect();
+        let mut write = Write::new(self);
         let mut attempt = 1;
         loop {
-            let failed = self.attempt_batch(collection, &left).await?;
-            let Some(reason) = failed.values().next().cloned() else { return Ok(()) };
+            let failed = match self.attempt_batch(collection, &left, write.replicas()).await {
+                Err(error) if error.is_temporary() && write.falls_back() => continue,
+                result => result?,
+            };
+            let Some(reason) = failed.values().next().cloned() else {
+                write.has_succeeded();
+                return Ok(());
+            };
+            left.retain(|object| failed.contains_key(&object.id));
+            if write.falls_back() {
+                continue;
+            }
             if attempt == self.attempts {
                 return Err(VectorDatabaseError::NotStored { failed: failed.len(), of: batch.len(), reason });
             }
             self.wait(attempt).await;
             attempt += 1;
-            left.retain(|object| failed.contains_key(&object.id));
         }
     }
 
@@ -82,12 +94,14 @@ impl Client {
         &self,
         collection: &CollectionName,
         objects: &[&Object],
+        replicas: Replicas,
     ) -> Result<HashMap<Uuid, String>, VectorDatabaseError> {
         let objects_json: Vec<Value> = objects.iter().map(|object| object_json(object, collection)).collect();
         let request = Request {
             method: reqwest::Method::POST,
             path: &["v1", "batch", "objects"],
-            query: &[CONSISTENCY],
+            query: &[],
+            replicas: Some(replicas),
             body: Some(json!({"objects": objects_json})),
             repeat: Repeat::Yes,
         };
@@ -105,7 +119,7 @@ impl Client {
         Ok(objects.iter().filter_map(failure).collect())
     }
 
-    /// Reads an object from a quorum. None if there is none.
+    /// Reads an object from a majority. None if there is none.
     ///
     /// # Errors
     ///
@@ -117,10 +131,10 @@ impl Client {
     ) -> Result<Option<StoredObject>, VectorDatabaseError> {
         let id = id.to_string();
         let path = ["v1", "objects", collection.as_str(), &id];
-        self.read(Request { query: &[CONSISTENCY], ..Request::get(&path) }).await
+        self.read(Request::get_from_majority(&path)).await
     }
 
-    /// Reads objects from a quorum, by their ids. Those that do not exist are missing.
+    /// Reads objects from a majority, by their ids. Those that do not exist are missing.
     ///
     /// # Errors
     ///
@@ -136,7 +150,7 @@ impl Client {
         Ok(read.into_iter().flatten().map(|object| (object.id, object)).collect())
     }
 
-    /// Reads the vector of an object from a quorum. None if there is no such object, or it has no vector.
+    /// Reads the vector of an object from a majority. None if there is no such object, or it has no vector.
     ///
     /// # Errors
     ///
@@ -144,7 +158,7 @@ impl Client {
     pub async fn vector(&self, collection: &CollectionName, id: Uuid) -> Result<Option<Vec<f32>>, VectorDatabaseError> {
         let id = id.to_string();
         let path = ["v1", "objects", collection.as_str(), &id];
-        let request = Request { query: &[CONSISTENCY, ("include", "vector")], ..Request::get(&path) };
+        let request = Request { query: &[("include", "vector")], ..Request::get_from_majority(&path) };
         let object: Option<StoredObject> = self.read(request).await?;
         Ok(object.map(|object| object.vector).filter(|vector| !vector.is_empty()))
     }
@@ -166,11 +180,12 @@ impl Client {
         let request = Request {
             method: reqwest::Method::PATCH,
             path: &path,
-            query: &[CONSISTENCY],
+            query: &[],
+            replicas: None,
             body: Some(json!({"class": collection.as_str(), "id": id, "properties": {property.name(): text}})),
             repeat: Repeat::Yes,
         };
-        match self.send(request).await {
+        match self.send_write(request).await {
             Ok(_) => Ok(true),
             Err(VectorDatabaseError::Refused { status: 404, .. }) => Ok(false),
             Err(error) => Err(error),
@@ -185,8 +200,8 @@ impl Client {
     pub async fn delete_object(&self, collection: &CollectionName, id: Uuid) -> Result<(), VectorDatabaseError> {
         let id = id.to_string();
         let path = ["v1", "objects", collection.as_str(), &id];
-        let request = Request { method: reqwest::Method::DELETE, query: &[CONSISTENCY], ..Request::get(&path) };
-        match self.send(request).await {
+        let request = Request { method: reqwest::Method::DELETE, ..Request::get(&path) };
+        match self.send_write(request).await {
             Ok(_) | Err(VectorDatabaseError::Refused { status: 404, .. }) => Ok(()),
             Err(error) => Err(error),
         }

@@ -117,6 +117,7 @@ impl Client {
             method: reqwest::Method::POST,
             path: &["v1", "graphql"],
             query: &[],
+            replicas: None,
             body: Some(json!({"query": query})),
             repeat: Repeat::Yes,
         };

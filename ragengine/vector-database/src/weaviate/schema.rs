@@ -82,8 +82,8 @@ impl Client {
         }
         let body = Some(class_json(shape));
         let path = ["v1", "schema"];
-        let request = Request { method: reqwest::Method::POST, path: &path, query: &[], body, repeat: Repeat::No };
-        match self.send(request).await {
+        let request = Request { method: reqwest::Method::POST, body, repeat: Repeat::No, ..Request::get(&path) };
+        match self.send(&request).await {
             Ok(_) => Ok(true),
             // Another writer may have been faster.
             Err(error @ VectorDatabaseError::Refused { .. }) => match self.collection(shape.name).await? {
@@ -138,7 +138,7 @@ impl Client {
     pub async fn delete_collection(&self, name: &CollectionName) -> Result<(), VectorDatabaseError> {
         let path = ["v1", "schema", name.as_str()];
         let request = Request { method: reqwest::Method::DELETE, ..Request::get(&path) };
-        match self.send(request).await {
+        match self.send(&request).await {
             Ok(_) | Err(VectorDatabaseError::Refused { status: 404, .. }) => Ok(()),
             Err(error) => Err(error),
         }

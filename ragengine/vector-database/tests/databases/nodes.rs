@@ -138,6 +138,21 @@ impl Nodes {
         process.wait().unwrap();
     }
 
+    /// Stops a node (SIGSTOP) so that it neither answers nor closes connections.
+    pub fn freeze(&self, number: usize) {
+        self.signal(number, "-STOP");
+    }
+
+    /// Lets a frozen node go on.
+    pub fn thaw(&self, number: usize) {
+        self.signal(number, "-CONT");
+    }
+
+    fn signal(&self, number: usize, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.process_id(number).to_string()]).status().unwrap();
+        assert!(status.success(), "kill {signal} failed");
+    }
+
     /// Starts a node again that was killed, with the same ports and data.
     pub async fn start_again(&mut self, number: usize) {
         let ports: Vec<Ports> = self.nodes.iter().map(|node| node.ports).collect();
@@ -201,6 +216,8 @@ fn run(number: usize, ports: &[Ports], folder: PathBuf) -> Process {
         ("RAFT_PORT", own.raft.to_string()),
         ("RAFT_INTERNAL_RPC_PORT", (own.raft + 1).to_string()),
     ]);
+    // A million chunks do not fit into a machine's memory beside as much garbage.
+    command.envs(std::env::var("GOMEMLIMIT").map(|limit| ("GOMEMLIMIT", limit)));
     if ports.len() > 1 {
         command.env("RAFT_JOIN", members.join(",")).env("RAFT_BOOTSTRAP_EXPECT", ports.len().to_string());
     }

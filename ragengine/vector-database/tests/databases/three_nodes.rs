@@ -24,12 +24,22 @@ async fn found(engine: &Engine, document: &TestDocument) -> BTreeSet<String> {
     near.into_iter().map(|near| near.doc_id).collect()
 }
 
-/// Waits until the searches of a node find so many documents: a quorum may have a write before the last node has it.
-async fn wait_for(engine: &Engine, document: &TestDocument, count: usize) {
-    let until = Instant::now() + CATCHES_UP_WITHIN;
-    while found(engine, document).await.len() < count {
-        assert!(Instant::now() < until, "the node misses documents");
-        tokio::time::sleep(Duration::from_millis(100)).await;
+/// A search asks one replica, so writes wait for all of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_of_any_node_finds_what_was_just_written() {
+    let nodes = Nodes::start(3).await;
+    let writer = Engine::external(nodes.client(0), NAME, 3).await;
+    let readers = [engine(&nodes, 0).await, engine(&nodes, 1).await, engine(&nodes, 2).await];
+    for document in some(60) {
+        writer.put(std::slice::from_ref(&document)).await;
+        let words = &document.chunks[0].text;
+        for (number, reader) in readers.iter().enumerate() {
+            let (near, listed) = (found(reader, &document).await, reader.ids(&json!({})).await);
+            assert!(near.contains(&document.doc_id), "node {number} does not find {}: {near:?}", document.doc_id);
+            assert!(listed.contains(&document.doc_id), "node {number} does not list {}: {listed:?}", document.doc_id);
+            let by_words = reader.by_words(words, 1000, &json!({})).await;
+            assert!(by_words.iter().any(|(id, _)| *id == document.doc_id), "node {number}, {words}: {by_words:?}");
+        }
     }
 }
 
@@ -41,7 +51,7 @@ async fn a_killed_node_stops_neither_reads_nor_writes() {
     first.put(&documents[..30]).await;
     for number in 0..3 {
         let engine = engine(&nodes, number).await;
-        wait_for(&engine, &documents[0], 30).await;
+        assert_eq!(found(&engine, &documents[0]).await.len(), 30, "node {number}");
         assert_eq!(engine.ids(&json!({})).await.len(), 30, "node {number}");
     }
 
@@ -79,6 +89,24 @@ async fn a_killed_node_stops_neither_reads_nor_writes() {
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
     eprintln!("the node had everything again after {:?}", started.elapsed());
+}
+
+/// A node that neither answers nor refuses costs one write 10 seconds, and the others nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_node_delays_one_write() {
+    let nodes = Nodes::start(3).await;
+    let first = Engine::external(nodes.client(0), NAME, 3).await;
+    let documents = some(9);
+    first.put(&documents[..3]).await;
+    nodes.freeze(2);
+    let started = Instant::now();
+    for document in &documents[3..] {
+        first.put(std::slice::from_ref(document)).await;
+    }
+    let delay = started.elapsed();
+    assert!(delay < Duration::from_secs(20), "six writes took {delay:?}");
+    assert_eq!(engine(&nodes, 1).await.ids(&json!({})).await.len(), 9);
+    nodes.thaw(2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
