@@ -144,6 +144,13 @@ impl VectorDatabaseError {
 
     /// Whether the same request may succeed later.
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Timeout | Self::Unavailable { .. } | Self::NotStored { .. })
+        matches!(
+            self,
+            Self::Unreachable(_)
+                | Self::Timeout
+                | Self::Unavailable { .. }
+                | Self::NotStored { .. }
+                | Self::NotDeleted(_)
+        )
     }
 }

@@ -16,8 +16,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use replicas::{Missing, Replicas, Write};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -166,7 +166,7 @@ impl Client {
         loop {
             request.replicas = Some(write.replicas());
             match self.send(&request).await {
-                Err(error) if error.is_temporary() && write.falls_back() => {}
+                Err(error) if write.goes_on(&error).await => {}
                 Err(error) => return Err(error),
                 Ok(body) => {
                     write.has_succeeded();

@@ -43,7 +43,7 @@ impl Client {
                 repeat: Repeat::Yes,
             };
             let Reply { results } = match self.read_reply(request).await {
-                Err(error) if error.is_temporary() && write.falls_back() => continue,
+                Err(error) if write.goes_on(&error).await => continue,
                 result => result?,
             };
             deletion.objects += results.successful;
@@ -51,7 +51,7 @@ impl Client {
                 write.has_succeeded();
                 return Ok(deletion);
             }
-            if results.failed > 0 && write.falls_back() {
+            if results.failed > 0 && write.goes_on(&VectorDatabaseError::NotDeleted(results.failed)).await {
                 continue;
             }
             idle_rounds = if results.successful > 0 { 0 } else { idle_rounds + 1 };

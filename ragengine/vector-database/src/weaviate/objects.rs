@@ -70,7 +70,7 @@ impl Client {
         let mut attempt = 1;
         loop {
             let failed = match self.attempt_batch(collection, &left, write.replicas()).await {
-                Err(error) if error.is_temporary() && write.falls_back() => continue,
+                Err(error) if write.goes_on(&error).await => continue,
                 result => result?,
             };
             let Some(reason) = failed.values().next().cloned() else {
@@ -78,11 +78,12 @@ impl Client {
                 return Ok(());
             };
             left.retain(|object| failed.contains_key(&object.id));
-            if write.falls_back() {
+            let error = VectorDatabaseError::NotStored { failed: failed.len(), of: batch.len(), reason };
+            if write.goes_on(&error).await {
                 continue;
             }
             if attempt == self.attempts {
-                return Err(VectorDatabaseError::NotStored { failed: failed.len(), of: batch.len(), reason });
+                return Err(error);
             }
             self.wait(attempt).await;
             attempt += 1;

@@ -10,9 +10,13 @@ use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use super::Client;
+use crate::VectorDatabaseError;
 
 /// The time after which all replicas are tried again.
 const PAUSE: Duration = Duration::from_secs(30);
+
+/// The wait before all replicas are asked a second time.
+const WAIT: Duration = Duration::from_millis(300);
 
 /// A replica that takes longer for a write counts as missing.
 pub const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -72,13 +76,16 @@ impl Missing {
 pub struct Write<'a> {
     client: &'a Client,
     replicas: Replicas,
-    has_fallen_back: bool,
+    /// Whether an attempt for all replicas has failed.
+    is_second: bool,
+    /// Why not all replicas did it.
+    failure: Option<VectorDatabaseError>,
 }
 
 impl<'a> Write<'a> {
     /// Before the first attempt.
     pub fn new(client: &'a Client) -> Self {
-        Self { client, replicas: client.missing.next(Instant::now()), has_fallen_back: false }
+        Self { client, replicas: client.missing.next(Instant::now()), is_second: false, failure: None }
     }
 
     /// The replicas that the next attempt waits for.
@@ -86,12 +93,20 @@ impl<'a> Write<'a> {
         self.replicas
     }
 
-    /// After an attempt that not all replicas did: whether to make it again at once, with a majority.
-    pub fn falls_back(&mut self) -> bool {
-        let was_all = self.replicas == Replicas::All;
-        self.replicas = Replicas::Majority;
-        self.has_fallen_back |= was_all;
-        was_all
+    /// After an attempt that failed: whether to make it again, because it waited for all replicas. It is made for all
+    /// once more, as a replica may not know a new collection yet, and then for a majority.
+    pub async fn goes_on(&mut self, error: &VectorDatabaseError) -> bool {
+        if self.replicas == Replicas::Majority || !error.is_temporary() {
+            return false;
+        }
+        if !self.is_second && *error != VectorDatabaseError::Timeout {
+            self.is_second = true;
+            tokio::time::sleep(WAIT).await;
+        } else {
+            self.replicas = Replicas::Majority;
+            self.failure = Some(error.clone());
+        }
+        true
     }
 
     /// After the attempt that succeeded.
@@ -102,8 +117,11 @@ impl<'a> Write<'a> {
                 info!("all replicas of the vector database answer again");
                 self.client.show_missing(0);
             }
-        } else if self.has_fallen_back && missing.one(Instant::now()) {
+        } else if let Some(error) = &self.failure
+            && missing.one(Instant::now())
+        {
             warn!(
+                %error,
                 "a replica of the vector database does not answer: writes wait for a majority, and searches may miss \
                  them until the replicas have exchanged them"
             );

@@ -86,11 +86,11 @@ async fn an_object_that_is_not_stored_is_an_error_though_the_status_is_200() {
     let id = uuid::Uuid::nil();
     let failed =
         format!(r#"[{{"id":"{id}","result":{{"status":"FAILED","errors":{{"error":[{{"message":"m"}}]}}}}}}]"#);
-    let (url, server) = server(vec![reply(200, &failed); 4]);
+    let (url, server) = server(vec![reply(200, &failed); 5]);
     let object = Object { id, properties: Vec::new(), vector: None };
     let error = client(&url).put(&classes().texts, &[object]).await.unwrap_err();
     assert_eq!(error.to_string(), "the vector database did not store 1 of 1 objects: m");
-    assert_eq!(levels(&server.join().unwrap()), ["ALL", "QUORUM", "QUORUM", "QUORUM"]);
+    assert_eq!(levels(&server.join().unwrap()), ["ALL", "ALL", "QUORUM", "QUORUM", "QUORUM"]);
 }
 
 #[tokio::test]
@@ -118,15 +118,16 @@ async fn writes_wait_for_a_majority_only_while_a_replica_is_missing() {
     let id = uuid::Uuid::from_u128(1);
     let stored = format!(r#"[{{"id":"{id}","result":{{"status":"SUCCESS"}}}}]"#);
     let deleted = reply(200, r#"{"results":{"limit":2,"matches":1,"successful":1,"failed":0}}"#);
-    let replies = [reply(200, &stored), reply(500, "2 of 3"), reply(204, ""), deleted, reply(200, &stored)];
-    let (url, server) = server(replies.to_vec());
+    let (missing, stored) = (reply(500, "2 of 3"), reply(200, &stored));
+    let replies = vec![stored.clone(), missing.clone(), missing, reply(204, ""), deleted, stored];
+    let (url, server) = server(replies);
     let (client, classes) = (client(&url), classes());
     let object = || Object { id, properties: Vec::new(), vector: None };
     client.put(&classes.chunks, &[object()]).await.unwrap();
     assert!(client.set_text(&classes.documents, id, Property::REVISION, "r").await.unwrap());
     client.delete_where(&classes.chunks, &Predicate::is(Property::DOCUMENT, "d")).await.unwrap();
     client.put(&classes.chunks, &[object()]).await.unwrap();
-    assert_eq!(levels(&server.join().unwrap()), ["ALL", "ALL", "QUORUM", "QUORUM", "QUORUM"]);
+    assert_eq!(levels(&server.join().unwrap()), ["ALL", "ALL", "ALL", "QUORUM", "QUORUM", "QUORUM"]);
 }
 
 #[tokio::test]
@@ -135,11 +136,11 @@ async fn what_not_all_replicas_deleted_is_deleted_from_a_majority() {
         let results = format!(r#"{{"limit":9,"matches":2,"successful":{successful},"failed":{failed}}}"#);
         reply(200, &format!(r#"{{"results":{results}}}"#))
     };
-    let (url, server) = server(vec![results(0, 2), results(2, 0)]);
+    let (url, server) = server(vec![results(0, 2), results(0, 2), results(2, 0)]);
     let predicate = Predicate::is(Property::DOCUMENT, "d");
     let deletion = client(&url).delete_where(&classes().chunks, &predicate).await.unwrap();
     assert_eq!(deletion.objects, 2);
-    assert_eq!(levels(&server.join().unwrap()), ["ALL", "QUORUM"]);
+    assert_eq!(levels(&server.join().unwrap()), ["ALL", "ALL", "QUORUM"]);
 }
 
 #[tokio::test]

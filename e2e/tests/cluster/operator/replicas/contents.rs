@@ -130,8 +130,11 @@ async fn listed(connection: &mut Connection, report: &Report) -> Result<BTreeSet
 
 /// Waits until the writes of a pod wait for all nodes of Weaviate. Each time it writes, so that the pod tries.
 async fn until_writes_reach_all_replicas(connection: &mut Connection) -> Result<(), Error> {
+    // A document that did not change would not be written.
+    let mut writes = 0;
     wait::until("the writes of a pod reach all replicas", async || {
-        let write = documents(SHARED, &[("try", "Is everybody there?")]);
+        writes += 1;
+        let write = documents(SHARED, &[("try", &format!("Is everybody there at {writes}?"))]);
         post(connection, "/index", &write).await.map_err(|error| error.to_string())?;
         let reply = connection.send(Method::GET, "/metrics", None).await.map_err(|error| error.to_string())?;
         let metrics = Metrics::parse(&reply.text);
@@ -142,11 +145,7 @@ async fn until_writes_reach_all_replicas(connection: &mut Connection) -> Result<
 }
 
 /// What one pod writes and deletes, each other pod answers with at once.
-async fn writes_are_seen_at_once(
-    connections: &mut [Connection],
-    phase: &str,
-    searches: Searches,
-) -> Result<(), Error> {
+async fn writes_are_seen_at_once(connections: &mut [Connection], phase: &str, searches: Searches) -> Result<(), Error> {
     for number in 0..connections.len() {
         let doc_id = format!("{phase}-{number}");
         let text = format!("The lighthouse of {phase} number {number} is lit.");
