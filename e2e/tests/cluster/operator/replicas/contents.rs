@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use futures_util::future::try_join_all;
 use hyper::Method;
+use k8s_openapi::api::core::v1::Pod;
 use ragengine_e2e::engine::Engine;
 use ragengine_e2e::forward::Connection;
 use ragengine_e2e::load::{Load, Report, text};
@@ -49,12 +50,12 @@ async fn check_with(engine: &Engine<'_>, load: &Load<'_>, phase: &str, searches:
         holds(&mut connection, &report, number, searches).await
     });
     try_join_all(checks).await?;
+    for pod in &pods {
+        until_writes_reach_all_replicas(engine, pod).await?;
+    }
     let mut connections = Vec::new();
     for pod in &pods {
         connections.push(engine.connect_to(pod).await?);
-    }
-    for connection in &mut connections {
-        until_writes_reach_all_replicas(connection).await?;
     }
     writes_are_seen_at_once(&mut connections, phase, searches).await?;
     conversation_goes_on(&mut connections, phase).await?;
@@ -129,19 +130,24 @@ async fn listed(connection: &mut Connection, report: &Report) -> Result<BTreeSet
 }
 
 /// Waits until the writes of a pod wait for all nodes of Weaviate. Each time it writes, so that the pod tries.
-async fn until_writes_reach_all_replicas(connection: &mut Connection) -> Result<(), Error> {
+async fn until_writes_reach_all_replicas(engine: &Engine<'_>, pod: &Pod) -> Result<(), Error> {
     // A document that did not change would not be written.
     let mut writes = 0;
     wait::until("the writes of a pod reach all replicas", async || {
         writes += 1;
         let write = documents(SHARED, &[("try", &format!("Is everybody there at {writes}?"))]);
-        post(connection, "/index", &write).await.map_err(|error| error.to_string())?;
-        let reply = connection.send(Method::GET, "/metrics", None).await.map_err(|error| error.to_string())?;
-        let metrics = Metrics::parse(&reply.text);
-        let missing = metrics.of("ragengine_vector_engine_replica_missing").next();
-        if missing.is_some_and(|missing| missing.value < 1.0) { Ok(()) } else { Err(format!("{missing:?}")) }
+        let missing = missing_replicas(engine, pod, &write).await.map_err(|error| error.to_string())?;
+        if missing == Some(0.0) { Ok(()) } else { Err(format!("{missing:?} are missing")) }
     })
     .await
+}
+
+/// Writes, and returns what the pod's metric says then.
+async fn missing_replicas(engine: &Engine<'_>, pod: &Pod, write: &Value) -> Result<Option<f64>, Error> {
+    let mut connection = engine.connect_to(pod).await?;
+    post(&mut connection, "/index", write).await?;
+    let metrics = Metrics::parse(&connection.send(Method::GET, "/metrics", None).await?.text);
+    Ok(metrics.of("ragengine_vector_engine_replica_missing").next().map(|sample| sample.value))
 }
 
 /// What one pod writes and deletes, each other pod answers with at once.
