@@ -1,6 +1,6 @@
 //! A typed client of Weaviate's HTTP interface.
 //!
-//! Writes wait for all replicas while all of them answer, else for a majority ([`replicas`]). Objects are read from a
+//! Writes wait for all replicas while all of them answer, else for a majority. Objects are read from a
 //! majority. Only requests that may be made twice are made again after a failure: reads, writes of objects with ids of
 //! their own, and deletions.
 

@@ -64,7 +64,7 @@ impl Analyzer {
         tokens(if kind == TextKind::Code { &mut self.code } else { &mut self.prose }, text)
     }
 
-    /// The text of a chunk as [`MarkedTexts`] takes it.
+    /// The text of a chunk as `MarkedTexts` takes it.
     pub fn marked(kind: TextKind, text: &str) -> String {
         let mark = if kind == TextKind::Code { CODE_MARK } else { PROSE_MARK };
         format!("{mark}{text}")
