@@ -89,7 +89,7 @@ const PROSE_MARK: char = 'p';
 const CODE_MARK: char = 'c';
 
 /// The same terms for tantivy. The first character of a text says how the rest is analysed, because tantivy analyses all
-/// texts of a field in one way. Terms that are passed to it ready-made cost twice as much: it encodes them as JSON.
+/// texts of a field in one way. It would encode ready-made terms as JSON, and read them again.
 #[derive(Clone)]
 pub struct MarkedTexts(pub Analyzer);
 
