@@ -8,7 +8,7 @@ use crate::server::MAX_DISTANCE;
 use crate::table::{Row, Table};
 
 /// Number of chunks that a chat searches for: `retrieval.minTopK`.
-const CANDIDATES: usize = 100;
+pub const CANDIDATES: usize = 100;
 
 /// Maximum squared distance of normalised vectors: every chunk is relevant.
 const ANY_DISTANCE: f64 = 4.0;

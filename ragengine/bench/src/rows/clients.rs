@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::chats::CANDIDATES;
 use super::ingest::mebibytes;
 use super::{Bench, INDEX, RETRIEVED, latency, rate};
 use crate::floor::QuestionPace;
@@ -23,14 +24,14 @@ pub async fn clients(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
         body["metadata_filter"] = tenth;
         body
     };
-    for (name, load) in [
-        ("/retrieve, dense", bench.retrievals()),
-        ("/retrieve, dense with a filter", bench.one_client("/retrieve", bench.bodies(filtered))),
-        ("/retrieve, hybrid", bench.retrievals_by("hybrid")),
-        ("chat with retrieval", bench.chats()),
+    for (name, load, chunks) in [
+        ("/retrieve, dense", bench.retrievals(), RETRIEVED),
+        ("/retrieve, dense with a filter", bench.one_client("/retrieve", bench.bodies(filtered)), RETRIEVED),
+        ("/retrieve, hybrid", bench.retrievals_by("hybrid"), RETRIEVED),
+        ("chat with retrieval", bench.chats(), CANDIDATES),
     ] {
         for clients in CLIENTS {
-            with_clients(bench, name, &Load { clients, ..load.clone() }, table).await?;
+            with_clients(bench, name, &Load { clients, ..load.clone() }, chunks, table).await?;
         }
     }
     let resident = memory::of_process(bench.server.id())?.resident;
@@ -38,14 +39,21 @@ pub async fn clients(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn with_clients(bench: &Bench, name: &str, load: &Load, table: &mut Table) -> anyhow::Result<()> {
+/// The floor searches for as many chunks as the server does.
+async fn with_clients(
+    bench: &Bench,
+    name: &str,
+    load: &Load,
+    chunks: usize,
+    table: &mut Table,
+) -> anyhow::Result<()> {
     let load = Load { stop: Stop::After(bench.effort.turn), ..load.clone() };
     let questions = &bench.corpus.questions[..FLOOR_QUESTIONS.min(bench.corpus.questions.len())];
     let (mut comparison, mut results) = (Comparison::default(), Vec::new());
     for round in 1..=bench.effort.rounds / 2 {
         eprintln!("{name}, {} clients: round {round} of {}", load.clients, bench.effort.rounds / 2);
         let result = bench.run(&load).await?;
-        let floor = bench.floor.answer(questions.to_vec(), RETRIEVED, QuestionPace::BackToBack).await?.cpu;
+        let floor = bench.floor.answer(questions.to_vec(), chunks, QuestionPace::BackToBack).await?.cpu;
         comparison.push(result.cpu_ms(), floor.as_secs_f64() * 1e3 / questions.len() as f64);
         results.push(result);
     }
