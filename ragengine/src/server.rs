@@ -3,6 +3,7 @@
 mod connection;
 mod connections;
 mod open_files;
+mod polled_again;
 mod tls;
 mod watched;
 

@@ -23,6 +23,7 @@ use tower::ServiceExt as _;
 use tracing::debug;
 
 use super::connections::{Occupant, Place};
+use super::polled_again::PolledAgain;
 use super::watched::{WatchedBody, WatchedStream};
 use super::{Bounds, PeerAddress, Tls};
 use crate::telemetry::metrics::Metrics;
@@ -58,7 +59,7 @@ impl Service {
         if let Err(error) = stream.set_nodelay(true) {
             debug!(%error, "TCP_NODELAY not set");
         }
-        tokio::spawn(async move {
+        tokio::spawn(PolledAgain::new(async move {
             let send_timeout = self.bounds.send_timeout;
             let metrics = Arc::clone(&self.metrics);
             match self.run(stream, place.occupant()).await {
@@ -78,7 +79,7 @@ impl Service {
                     debug!(%error, "connection closed: the TLS handshake failed");
                 }
             }
-        });
+        }));
     }
 
     async fn run(self, stream: TcpStream, occupant: &Arc<Occupant>) -> End {
