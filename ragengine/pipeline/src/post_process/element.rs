@@ -13,8 +13,6 @@ pub(super) const MAX_CELLS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Elements {
     markdown: Markdown,
-    /// The element whose content is no text.
-    skipped: Option<String>,
     /// The numbers of the next items, from the outermost list. A list without numbers has none.
     lists: Vec<Option<u64>>,
     /// How many elements of each of [`MARKS`] are open.
@@ -52,9 +50,6 @@ fn mark(name: &str) -> Option<usize> {
 impl Elements {
     /// Adds text. Its pieces may be of any size.
     pub(super) fn text(&mut self, text: &str) {
-        if self.skipped.is_some() {
-            return;
-        }
         let is_first = !text.is_empty() && std::mem::take(&mut self.skips_break);
         let text = text.strip_prefix('\n').filter(|_| is_first).unwrap_or(text);
         if self.row.has_open_cell && text.contains('\n') {
@@ -67,14 +62,7 @@ impl Elements {
     /// Adds a tag.
     pub(super) fn tag(&mut self, tag: &Tag) {
         let name = &*tag.name;
-        if let Some(skipped) = &self.skipped {
-            if tag.is_end && skipped == name {
-                self.skipped = None;
-            }
-            return;
-        }
         match name {
-            "head" | "script" | "style" | "svg" | "template" if !tag.is_end => self.skipped = Some(tag.name.clone()),
             "pre" => self.preformatted(tag.is_end),
             _ if self.is_preformatted => {}
             "td" | "th" => self.cell(tag.is_end),

@@ -1,5 +1,9 @@
 //! The syntax of HTML within Markdown: tags, comments and entities.
 
+mod element_content;
+
+use element_content::Content;
+
 use super::entity;
 use crate::answer::scan::{Place, Reading, Syntax, Window};
 
@@ -19,7 +23,7 @@ pub(super) enum Sign {
     /// A decoded entity.
     Text(String),
     Tag(Tag),
-    /// A comment, a declaration or an instruction.
+    /// What is not shown: a comment, a declaration, an instruction, or an element without text such as a script.
     Remark,
 }
 
@@ -58,7 +62,7 @@ impl Syntax for Html {
                 Reading::Open => Reading::Open,
             };
         }
-        let mut reader = Reader { rest: &window.text[1..] };
+        let mut reader = Reader { rest: &window.text[1..], is_whole: window.is_whole };
         match reader.sign() {
             Ok(sign) => Reading::Item(window.text.len() - reader.rest.len(), sign),
             Err(Failure::Ended) if !window.is_whole => Reading::Open,
@@ -79,6 +83,8 @@ enum Failure {
 /// Reads the text behind `<`.
 struct Reader<'a> {
     rest: &'a str,
+    /// Nothing will be added to the text.
+    is_whole: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -93,7 +99,26 @@ impl<'a> Reader<'a> {
                 self.expect('>')?;
                 Ok(Sign::Tag(tag))
             }
-            _ => self.start().map(Sign::Tag),
+            _ => {
+                let tag = self.start()?;
+                self.element(tag)
+            }
+        }
+    }
+
+    /// Decides what a start tag is: one that only the prose mentions does not hide what follows it.
+    fn element(&mut self, tag: Tag) -> Result<Sign, Failure> {
+        if tag.name == "pre" {
+            let is_preformatted = element_content::is_preformatted(self.rest, self.is_whole).ok_or(Failure::Ended)?;
+            return Ok(if is_preformatted { Sign::Tag(tag) } else { Sign::Remark });
+        }
+        match element_content::of(&tag.name, self.rest, self.is_whole) {
+            Some(Content::Shown) => Ok(Sign::Tag(tag)),
+            Some(Content::Hidden { end }) => {
+                self.rest = &self.rest[end..];
+                Ok(Sign::Remark)
+            }
+            None => Err(Failure::Ended),
         }
     }
 

@@ -54,12 +54,34 @@ fn other_tags_go() {
         ("<span class=\"x\">a</span> <font color=red>b</font> <U>c</U >", "a b c"),
         ("a<!-- b\n--> c <!DOCTYPE html><?php x ?>d", "a c d"),
         ("a<script>if (x) y();</script><style>p {}</style>b", "ab"),
-        ("a<script>x <b>y</b> z<script>x</script>b", "ab"),
+        ("a<script>x = <b>y</b> z<script>x</SCRIPT\n>b", "ab"),
+        ("a<head><title>x</title></head><template> </template><svg><path/></svg>b", "ab"),
         ("a</script>b</svg>", "ab"),
         ("<answer>a</answer> <details open>b</details>", "a\n\nb"),
     ] {
         assert_eq!(post_process(html), text, "{html:?}");
     }
+}
+
+#[test]
+fn a_tag_that_is_only_mentioned_hides_nothing() {
+    let long = "Then reload the page [2]. ".repeat(30);
+    for (html, text) in [
+        ("It is inside the <head> element [1]. Reload [2].", "It is inside the  element [1]. Reload [2]."),
+        ("It is between the <head> and </head> tags [1].", "It is between the  and  tags [1]."),
+        ("<script> and <style> go [1].", " and  go [1]."),
+        ("Between <script> and </script>, or <style> and </style> [1].", "Between  and , or  and  [1]."),
+        ("Use <pre> for code [1].\n\nReload [2].", "Use  for code [1].\n\nReload [2]."),
+        ("<pre>x  = 1</pre>", "```\nx  = 1\n```"),
+        ("<script>", ""),
+    ] {
+        assert_eq!(post_process(html), text, "{html:?}");
+    }
+    for name in ["head", "script", "style", "svg", "template", "pre"] {
+        assert_eq!(post_process(&format!("a <{name}> b. {long}")), format!("a  b. {long}"));
+    }
+    let code = "x = 1\n".repeat(100);
+    assert_eq!(post_process(&format!("<pre>\n{code}</pre>")), format!("```\n{code}```"));
 }
 
 #[test]
@@ -188,6 +210,8 @@ fn answers() -> impl Strategy<Value = String> {
         "</table>",
         "<script>",
         "</script>",
+        "<head>",
+        "</head>",
         "<!--",
         "-->",
         "<",
