@@ -38,7 +38,7 @@ pub use sources::{
 };
 pub use status::{Check, ErrorDetail, FieldError, Health, Message, Readiness};
 
-use ragengine_json::Bounds;
+use ragengine_json::{Bounds, RepeatedKeys};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -46,7 +46,7 @@ use serde_json::{Map, Value};
 pub type Metadata = Map<String, Value>;
 
 /// Limits on the metadata of one document.
-pub const METADATA: Bounds = Bounds { max_values: 1_000, max_depth: 8 };
+pub const METADATA: Bounds = Bounds { max_values: 1_000, max_depth: 8, repeated_keys: RepeatedKeys::Last };
 
 /// Maximum number of documents or document ids in one request. No setting can raise it.
 pub const MAX_ITEMS: usize = 100_000;

@@ -1,7 +1,7 @@
 //! The records in the store. Postcard encodes their fields in order, so a change is a new format.
 
 use ragengine_client::wire::{ChunkingSettings, IndexSettings, Metadata};
-use ragengine_json::Bounds;
+use ragengine_json::{Bounds, RepeatedKeys};
 use ragengine_settings::VectorIndexKind;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -112,7 +112,8 @@ impl DocumentRecord {
 
     fn metadata_within(&self, max_values: usize) -> Result<Metadata, serde_json::Error> {
         let mut json = serde_json::Deserializer::from_str(&self.metadata);
-        let metadata = Bounds { max_values, max_depth: MAX_METADATA_DEPTH }.object(&mut json)?;
+        let metadata = Bounds { max_values, max_depth: MAX_METADATA_DEPTH, repeated_keys: RepeatedKeys::Last }
+            .object(&mut json)?;
         json.end()?;
         Ok(metadata)
     }

@@ -6,6 +6,18 @@ use serde_json::{Map, Number, Value};
 /// An object counts as this many values, because it takes as much memory as this many numbers.
 pub const OBJECT_WEIGHT: usize = 8;
 
+/// The error of an object that has a key twice, if that is refused.
+pub const REPEATED_KEY: &str = "has a key twice in one object";
+
+/// What happens to an object that has a key twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RepeatedKeys {
+    /// The last value counts.
+    Last,
+    /// It is an error: no value may be lost.
+    Refused,
+}
+
 /// Limits on a JSON value of any shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
@@ -13,11 +25,14 @@ pub struct Bounds {
     pub max_values: usize,
     /// Maximum nesting depth of lists and objects.
     pub max_depth: usize,
+    /// What happens to an object that has a key twice.
+    pub repeated_keys: RepeatedKeys,
 }
 
 impl Bounds {
-    /// The limits on a metadata filter, whose conditions are nested more deeply than metadata.
-    pub const METADATA_FILTER: Self = Self { max_values: 1_000, max_depth: 24 };
+    /// The limits on a metadata filter, whose conditions are nested more deeply than metadata. A lost condition would
+    /// show documents that the caller excludes.
+    pub const METADATA_FILTER: Self = Self { max_values: 1_000, max_depth: 24, repeated_keys: RepeatedKeys::Refused };
 
     /// Creates a budget, which several values can share.
     pub fn budget(self) -> Budget {
@@ -159,7 +174,10 @@ impl<'de> Visitor<'de> for Nested<'_> {
         self.budget.take(OBJECT_WEIGHT)?;
         let mut object = Map::new();
         while let Some(name) = fields.next_key::<String>()? {
-            object.insert(name, fields.next_value_seed(self.inside()?)?);
+            let former = object.insert(name, fields.next_value_seed(self.inside()?)?);
+            if former.is_some() && self.budget.bounds.repeated_keys == RepeatedKeys::Refused {
+                return Err(A::Error::custom(REPEATED_KEY));
+            }
         }
         Ok(Value::Object(object))
     }
@@ -171,7 +189,20 @@ mod tests {
 
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { max_values: 20, max_depth: 3 };
+    const BOUNDS: Bounds = Bounds { max_values: 20, max_depth: 3, repeated_keys: RepeatedKeys::Last };
+
+    #[test]
+    fn the_last_value_of_a_repeated_key_counts_unless_it_is_refused() {
+        let read = |repeated_keys, text| {
+            Bounds { repeated_keys, ..BOUNDS }.value(&mut serde_json::Deserializer::from_str(text))
+        };
+        for text in [r#"{"a": 1, "b": 2, "a": 3}"#, r#"[{"a": {"b": 1, "b": 1}}]"#] {
+            read(RepeatedKeys::Last, text).unwrap();
+            let error = read(RepeatedKeys::Refused, text).unwrap_err();
+            assert!(error.to_string().starts_with(REPEATED_KEY), "{error}");
+        }
+        read(RepeatedKeys::Refused, r#"{"a": {"a": 1}, "b": [{"a": 1}, {"a": 1}]}"#).unwrap();
+    }
 
     fn read(text: &str) -> Result<Value, String> {
         BOUNDS.value(&mut serde_json::Deserializer::from_str(text)).map_err(|error| error.to_string())

@@ -12,7 +12,7 @@ mod list;
 mod memory;
 mod terse;
 
-pub use bounded::{Bounds, Budget, OBJECT_WEIGHT};
+pub use bounded::{Bounds, Budget, OBJECT_WEIGHT, REPEATED_KEY, RepeatedKeys};
 pub use fields::{Edit, each_field, rewrite};
 pub use list::{bounded_list, each_item};
 pub use memory::{allocated_bytes, json_bytes, memory_bytes};

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use ragengine_json::{Bounds, each_field, each_item};
+use ragengine_json::{Bounds, RepeatedKeys, each_field, each_item};
 use serde::de::DeserializeSeed as _;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::Rejection;
 
 /// Bounds for parsing a conversation into values, which take up to about ten megabytes. Real chats stay far below.
-const COUNTED: Bounds = Bounds { max_values: 200_000, max_depth: 64 };
+const COUNTED: Bounds = Bounds { max_values: 200_000, max_depth: 64, repeated_keys: RepeatedKeys::Last };
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ mod value;
 
 use std::ops::Bound;
 
-use ragengine_json::Bounds;
+use ragengine_json::{Bounds, REPEATED_KEY};
 pub use rules::{FilterRule, rule_for};
 use serde_json::{Map, Value};
 pub(crate) use value::instant;
@@ -31,6 +31,9 @@ pub enum FilterError {
     /// It is not a JSON object in a string. The message is the one of KAITO's API.
     #[error("Invalid metadata filter format. Must be a valid JSON string.")]
     NotAnObject,
+    /// An object in it has a key twice.
+    #[error("the metadata filter {REPEATED_KEY}: join the conditions with $and")]
+    RepeatedKey,
     /// It has too many values.
     #[error("the metadata filter has more than {MAX_VALUES} values")]
     TooLong,
@@ -55,7 +58,9 @@ impl FilterError {
     pub fn own_words(&self) -> String {
         match self {
             Self::Malformed { problem, .. } => format!("metadata_filter: {problem}"),
-            Self::NotAnObject | Self::TooLong | Self::ManyRanges | Self::TooDeep => self.to_string(),
+            Self::NotAnObject | Self::RepeatedKey | Self::TooLong | Self::ManyRanges | Self::TooDeep => {
+                self.to_string()
+            }
         }
     }
 }
@@ -104,12 +109,10 @@ impl Filter {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let object =
             Bounds::METADATA_FILTER.object(&mut deserializer).and_then(|object| deserializer.end().map(|()| object));
-        let object = object.map_err(|error| {
-            if error.is_data() && text.trim_start().starts_with('{') {
-                FilterError::TooLong
-            } else {
-                FilterError::NotAnObject
-            }
+        let object = object.map_err(|error| match () {
+            () if error.to_string().starts_with(REPEATED_KEY) => FilterError::RepeatedKey,
+            () if error.is_data() && text.trim_start().starts_with('{') => FilterError::TooLong,
+            () => FilterError::NotAnObject,
         })?;
         Self::new(&object)
     }

@@ -146,6 +146,8 @@ fn a_filter_is_bounded() {
     for text in ["", "{", "[]", "1", "\"a\"", "{} {}"] {
         assert_eq!(Filter::parse(text), Err(FilterError::NotAnObject), "{text}");
     }
+    let repeated = r#"{"year": {"$gte": 2020}, "year": {"$lte": 2021}}"#;
+    assert_eq!(Filter::parse(repeated), Err(FilterError::RepeatedKey));
     assert!(Filter::parse("{}").unwrap().is_empty());
     assert!(!filter(&json!({"a": vec![1; MAX_VALUES]})).is_empty());
     let long = json!({"a": vec![1; MAX_VALUES + 1]}).to_string();
