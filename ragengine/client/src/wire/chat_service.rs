@@ -6,6 +6,7 @@ use super::{Explanation, PipelineStages, RetrieveStages, RetrievedNode};
 
 /// A question whose answer cites its sources.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ChatRequest {
     /// The question.
     pub query: String,
@@ -93,6 +94,7 @@ fn known_or_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Op
 
 /// A search in an index, as the chat service has it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SearchRequest {
     /// The text to search for.
     pub query: String,

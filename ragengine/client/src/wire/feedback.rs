@@ -3,6 +3,7 @@ use utoipa::{IntoParams, ToSchema};
 
 /// A vote on an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Vote {
     /// The id of the answer, from the header `x-answer-id`.
     pub answer_id: String,

@@ -6,6 +6,7 @@ use super::{Explanation, Metadata, PipelineStages};
 
 /// A question of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct QueryRequest {
     /// The question.
     pub query: String,

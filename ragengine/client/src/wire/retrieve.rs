@@ -5,6 +5,7 @@ use super::{ExplainedEvidence, ExplainedStage, Metadata};
 
 /// A search in an index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Retrieve {
     /// The name of the index.
     pub index_name: String,
