@@ -27,6 +27,7 @@ pub use question::{Origin, Question};
 use ragengine_compute::ShuttingDown;
 use ragengine_embedding::Error as EmbeddingError;
 use ragengine_pipeline::Rejection;
+use ragengine_pipeline::stream::UNCHECKED;
 pub use reply::{EventStream, Reply, StreamReply, WholeReply};
 use serde_json::Value;
 pub use side_task::SideTasks;
@@ -237,6 +238,19 @@ pub enum LlmError {
     /// The server is shutting down.
     #[error(transparent)]
     ShuttingDown(#[from] ShuttingDown),
+}
+
+impl LlmError {
+    /// The error without a text that may quote an answer: the message of an endpoint that failed (5xx). An endpoint that
+    /// refuses a request (4xx) has not made an answer.
+    pub fn without_answer(self) -> Self {
+        match self {
+            Self::Refused { status: status @ 500.., retry_after, .. } => {
+                Self::Refused { status, message: UNCHECKED.to_owned(), body: None, retry_after }
+            }
+            error => error,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub use chunk::{Chunk, Delta, Said};
 pub use marking::{Marking, Ready, Usage, with_fields};
 pub use relaying::{Broken, Relaying, Verdict};
 pub use rewriting::{Change, Rewriting};
-pub use strict::{MAX_CHOICES, MAX_HELD_CALL_BYTES, ToolCall, Unchecked};
+pub use strict::{MAX_CHOICES, MAX_HELD_CALL_BYTES, ToolCall, UNCHECKED, Unchecked};
 pub use tokens::{AnswerTooLong, MAX_ANSWER_BYTES, TokenReader, token_event};
 pub use whole::{Choice, Whole, with_changes};
 

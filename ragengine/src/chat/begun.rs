@@ -54,7 +54,7 @@ impl Begun {
             Asking::NoModel(text) => return Self::Known { text, form: Form::of(passing, wants_stream) },
         };
         if !wants_stream {
-            let answer = model.complete(question).await;
+            let answer = model.complete(question).await.map_err(|error| passing.shown(error));
             return Self::Whole { answer, form: Form::of(passing, false) };
         }
         let (is_endpoint, answer_timeout) = (model.is_endpoint(), model.answer_timeout());
@@ -69,7 +69,9 @@ impl Begun {
             Some(Ok(Reply::Whole(reply))) => {
                 return Self::Whole { answer: reply.answer().await, form: Form::of(passing, true) };
             }
-            Some(Err(error)) => return Self::Whole { answer: Err(error), form: Form::of(passing, true) },
+            Some(Err(error)) => {
+                return Self::Whole { answer: Err(passing.shown(error)), form: Form::of(passing, true) };
+            }
             None => (Source::sending(sending, passing), None),
         };
         Self::Stream { relay: Box::new(Relay::new(source, Pace { keep_alive, answer_timeout })), ready }

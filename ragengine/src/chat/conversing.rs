@@ -1,7 +1,7 @@
 //! Streams the text of an answer as events of our own.
 
 use bytes::Bytes;
-use ragengine_pipeline::stream::{TokenReader, Verdict, token_event, typed_event};
+use ragengine_pipeline::stream::{TokenReader, UNCHECKED, Verdict, token_event, typed_event};
 
 use super::answer_stages::ChoiceStages;
 use super::closing::Closing;
@@ -52,11 +52,11 @@ impl Conversing {
         let Self { events, reader, stages, closing, mut text } = *self;
         if let Some(message) = reader.error() {
             hearing.turn.take().into_iter().for_each(OpenTurn::failed);
-            let message = events.without_key(message);
+            let message = if closing.stages.is_strict() { UNCHECKED } else { &events.without_key(message) };
             let error = LlmError::Nonsense(format!("its stream carries an error: {message}"));
             return error_event(ApiError::from(error));
         }
-        let (rest, end) = stages.finish();
+        let (rest, end) = stages.finish(reader.finish_reason());
         text.push_str(&rest);
         hearing.hear_text(&rest, end.finish_reason().or(reader.finish_reason()));
         hearing.ends(&end);

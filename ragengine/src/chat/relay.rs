@@ -37,6 +37,18 @@ pub(super) enum Passing {
     Conversation(Box<Closing>),
 }
 
+impl Passing {
+    /// The error as a client may see it. With guardrails it has no words of an endpoint that failed, because some
+    /// endpoints quote the answer that they failed to read.
+    pub fn shown(&self, error: LlmError) -> LlmError {
+        let is_checked = match self {
+            Self::AsItComes(_) => false,
+            Self::Completion(closing) | Self::Conversation(closing) => closing.stages.is_strict(),
+        };
+        if is_checked { error.without_answer() } else { error }
+    }
+}
+
 /// The time limits for pauses in a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
@@ -95,7 +107,12 @@ impl Source {
                 Ok(Reply::Whole(_)) => {
                     return Some(Err(LlmError::Nonsense("expected an event stream".to_owned())));
                 }
-                Err(error) => return Some(Err(error)),
+                Err(error) => {
+                    return Some(Err(match passing {
+                        Some(passing) => passing.shown(error),
+                        None => error,
+                    }));
+                }
             }
         }
         match self {

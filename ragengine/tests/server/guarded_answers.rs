@@ -124,17 +124,22 @@ async fn sending(reply: Value, chunks: Vec<Value>) -> Server {
         json_reply(200, &reply)
     })
     .await;
+    let (data, server) = guarded(&upstream.url).await;
+    std::mem::forget(data);
+    server
+}
+
+/// A server with [`POLICY`] and this language model, and its data.
+async fn guarded(upstream: &str) -> (tempfile::TempDir, Server) {
     let data = tempfile::tempdir().unwrap();
     let file = data.path().join("guardrails.yaml");
     fs::write(&file, POLICY).unwrap();
     let yaml = format!(
-        "inferenceService: {{url: '{}'}}\nguardrails: {{enabled: true, policyFile: {}}}",
-        upstream.url,
+        "inferenceService: {{url: '{upstream}'}}\nguardrails: {{enabled: true, policyFile: {}}}",
         file.display()
     );
     let server = Server::start_in(settings(&data, &yaml)).await;
-    std::mem::forget(data);
-    server
+    (data, server)
 }
 
 #[tokio::test]
@@ -151,6 +156,33 @@ async fn fields_beside_the_message_do_not_carry_the_answer_out() {
         assert!(text.contains("A [REDACTED] files.") && !text.contains("unicorn"), "{text}");
         assert!(!text.contains("token_ids"), "{text}");
     }
+}
+
+#[tokio::test]
+async fn an_error_does_not_carry_the_answer_out() {
+    // llama.cpp quotes an answer that its grammar cannot parse.
+    let failing = json!({"error": {"message": "Failed to parse input at pos 3: the unicorn", "type": "server_error"}});
+    let upstream = Upstream::scripted(move |body| match body["messages"][0]["content"].as_str() {
+        Some("refuse") => {
+            json_reply(400, &json!({"error": {"message": "no unicorn", "type": "invalid_request_error"}}))
+        }
+        Some("break") => event_reply(vec![Ok(delta("So")), Ok(format!("data: {failing}\n\n"))]),
+        _ => json_reply(500, &failing),
+    })
+    .await;
+    let (data, server) = guarded(&upstream.url).await;
+    for (question, stream, status) in [("fail", false, 500), ("fail", true, 500), ("break", true, 200)] {
+        let body = json!({"stream": stream, "messages": [{"role": "user", "content": question}]});
+        let reply = server.post("/v1/chat/completions", &body).await;
+        assert_eq!(reply.status, status, "{question}");
+        assert!(reply.text.contains("guardrails check every text"), "{}", reply.text);
+        assert!(!reply.text.contains("unicorn"), "{}", reply.text);
+    }
+    // An endpoint that refuses a request has made no answer.
+    let refused = json!({"messages": [{"role": "user", "content": "refuse"}]});
+    let reply = server.post("/v1/chat/completions", &refused).await;
+    assert_eq!((reply.status, &reply.json()["error"]["message"]), (400, &json!("no unicorn")));
+    drop(data);
 }
 
 #[tokio::test]

@@ -149,10 +149,14 @@ impl Writer {
         Some(format!("{before}{marked}{behind}").into())
     }
 
-    /// `[DONE]` after a separate event with our fields. None if the fields are written already or the answer failed.
+    /// `[DONE]` after a separate event with our fields, or nothing if the answer failed: a client that stops at `[DONE]`
+    /// would take it for whole. None if the fields are written already.
     fn before_the_end(&mut self, mark: &Chunk) -> Option<Bytes> {
-        if self.fields.is_empty() || self.has_error {
+        if self.fields.is_empty() {
             return None;
+        }
+        if self.has_error {
+            return Some(Bytes::new());
         }
         let closing = with_fields(&self.head.closing_chunk(), &std::mem::take(&mut self.fields))?;
         Some((event(&closing) + std::str::from_utf8(&mark.raw).ok()?).into())

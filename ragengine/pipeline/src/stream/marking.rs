@@ -131,10 +131,14 @@ impl Notes {
         Some(format!("{before}{marked}{behind}"))
     }
 
-    /// `[DONE]` after a separate event with our fields. None if the fields are added already or the answer failed.
+    /// `[DONE]` after a separate event with our fields, or nothing if the answer failed: a client that stops at `[DONE]`
+    /// would take it for whole. None if the fields are added already.
     fn put_before(&mut self, mark: &[u8]) -> Option<String> {
-        if self.fields.is_empty() || self.has_error {
+        if self.fields.is_empty() {
             return None;
+        }
+        if self.has_error {
+            return Some(String::new());
         }
         let closing = with_fields(&self.head.closing_chunk(), &std::mem::take(&mut self.fields))?;
         Some(event(&closing) + std::str::from_utf8(mark).ok()?)

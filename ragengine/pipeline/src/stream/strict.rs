@@ -7,6 +7,7 @@ mod wire;
 
 pub use calls::ToolCall;
 pub(super) use calls::{HeldCalls, tool_calls};
+pub use fields::UNCHECKED;
 pub(super) use fields::bounded_error;
 pub(super) use wire::{Event, Part, Seen};
 

@@ -10,6 +10,10 @@ const MAX_LABEL_BYTES: usize = 256;
 /// The longest text of an error, in bytes. The rest is cut off.
 const MAX_ERROR_BYTES: usize = 1_000;
 
+/// The message in place of an endpoint's own, which nothing has checked.
+pub const UNCHECKED: &str =
+    "the language model's endpoint reports an error; its words are not shown, because guardrails check every text";
+
 /// How deep the counts in a usage are nested at most.
 const MAX_USAGE_DEPTH: usize = 3;
 
@@ -87,24 +91,21 @@ pub(in super::super) fn bounded_error(mut text: String) -> String {
     text
 }
 
-/// An error in the endpoint's own words, with a bounded text.
+/// An error of the endpoint, without its own words: some endpoints quote the answer that they failed to read.
 pub(super) fn error(value: Option<&RawValue>) -> Option<Value> {
     let value = value?;
-    let bounded = |text: String| Value::from(bounded_error(text));
     let short = |value: Value| match value {
         Value::Number(number) => Some(Value::Number(number)),
         Value::String(label) => (label.len() <= MAX_LABEL_BYTES).then_some(Value::String(label)),
         _ => None,
     };
     Some(match typed(Some(value)) {
-        Some(Value::String(text)) => bounded(text),
         Some(Value::Object(mut fields)) => {
-            let message = fields.remove("message").and_then(|message| Some(bounded(message.as_str()?.to_owned())));
             let rest = ["type", "param", "code"].map(|name| (name, fields.remove(name).and_then(short)));
-            let known = [("message", message)].into_iter().chain(rest);
+            let known = [("message", Some(UNCHECKED.into()))].into_iter().chain(rest);
             known.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect::<Map<_, _>>().into()
         }
-        _ => json!({"message": "no message"}),
+        _ => json!({"message": UNCHECKED}),
     })
 }
 
@@ -144,16 +145,15 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_an_error_is_bounded() {
-        let long = "ä".repeat(MAX_ERROR_BYTES);
+    fn an_error_has_no_words_of_the_endpoint() {
         for (given, expected) in [
-            (json!("gone"), json!("gone")),
+            (json!("AKIA"), json!({"message": UNCHECKED})),
             (
-                json!({"message": "gone", "type": "t", "param": null, "code": 502, "metadata": {"raw": "x"}}),
-                json!({"message": "gone", "type": "t", "code": 502}),
+                json!({"message": "AKIA", "type": "t", "param": null, "code": 502, "metadata": {"raw": "x"}}),
+                json!({"message": UNCHECKED, "type": "t", "code": 502}),
             ),
-            (json!({"message": long, "code": long}), json!({"message": "ä".repeat(MAX_ERROR_BYTES / 2)})),
-            (json!(7), json!({"message": "no message"})),
+            (json!({"code": "x".repeat(MAX_LABEL_BYTES + 1)}), json!({"message": UNCHECKED})),
+            (json!(7), json!({"message": UNCHECKED})),
         ] {
             assert_eq!(error(Some(&raw(&given.to_string()))), Some(expected), "{given}");
         }
