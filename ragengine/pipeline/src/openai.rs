@@ -41,7 +41,11 @@ pub fn read(body: Bytes) -> Result<Request, Rejection> {
         include_usage: fields.include_usage(),
         choices: choices.as_ref().ok().copied().flatten().unwrap_or(1),
         max_tokens: max_tokens.as_ref().ok().copied().flatten(),
-        has_tools: ["tools", "functions"].iter().any(|name| fields.present(name).is_some()),
+        tools: ["tools", "functions"]
+            .iter()
+            .filter_map(|name| fields.present(name))
+            .map(|field| body.slice_ref(field.get().as_bytes()))
+            .collect(),
         uses_index_with_tools: fields.boolean("rag_with_tools")?,
         body: ChatBody::new(&body, model.is_some(), |name| fields.get(name).is_some()),
         model,

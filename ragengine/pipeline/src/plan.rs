@@ -22,7 +22,7 @@ pub enum Bypass {
     Tools,
     /// A message has a role other than user, assistant, system or developer.
     Role,
-    /// A user message has a part that is not text.
+    /// A user, system or developer message has a part that is not text.
     Content,
 }
 
@@ -70,9 +70,12 @@ pub(crate) fn bypass(request: &Request) -> Option<Bypass> {
     let any = |holds: fn(&Message) -> bool| request.conversation.messages.iter().any(holds);
     match request {
         Request { index_name: None, .. } => Some(Bypass::NoIndex),
-        Request { has_tools: true, uses_index_with_tools: false, .. } => Some(Bypass::Tools),
+        Request { uses_index_with_tools: false, tools, .. } if !tools.is_empty() => Some(Bypass::Tools),
         _ if any(|message| message.role == Role::Other) => Some(Bypass::Role),
-        _ if any(|message| message.role == Role::User && message.content == Content::Other) => Some(Bypass::Content),
+        // The prompt has the texts of these messages, so another part would be lost.
+        _ if any(|message| matches!(message.role, Role::User | Role::System) && message.content == Content::Other) => {
+            Some(Bypass::Content)
+        }
         _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! A chat request. It does not depend on the protocol of the caller.
 
+use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +37,8 @@ pub struct Request {
     pub choices: u64,
     /// The caller's bound for the answer, in tokens: the smaller of `max_completion_tokens` and `max_tokens`.
     pub max_tokens: Option<u64>,
-    /// Whether tools or functions are present.
-    pub has_tools: bool,
+    /// The fields with tools and functions, as JSON. They are parts of the body.
+    pub tools: Vec<Bytes>,
     /// Whether a request with tools is answered from its index nevertheless (field `rag_with_tools`).
     pub uses_index_with_tools: bool,
     /// The body, from which the body for the language model is made.

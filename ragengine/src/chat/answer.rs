@@ -147,7 +147,7 @@ async fn staged_completion(answer: Answer, closing: Closing, hearing: &mut Heari
         let changed = with_changes(answer.json()?, stages.is_strict(), |choice| {
             let mut open = stages.begin();
             let are_permitted = open.permit_calls(&choice.tool_calls);
-            let (text, end) = open.whole(&choice.text);
+            let (text, end) = open.whole(&choice.text, choice.finish_reason.as_deref());
             let (finish_reason, keeps_calls) = (end.finish_reason(), are_permitted && !end.is_blocked());
             ended.get_or_insert((text.clone(), choice.finish_reason.clone(), end));
             Change { text, finish_reason, keeps_calls }
@@ -181,8 +181,9 @@ async fn conversation(
     };
     hearing.turn = hearing.kept.as_mut().and_then(|kept| kept.turn.take());
     let (bytes, stages) = (answer.len(), closing.stages.begin());
-    let given = answer.to_owned();
-    let (text, end) = ragengine_compute::run(bytes, move |_| Ok::<_, ApiError>(stages.whole(&given))).await?;
+    let (given, reason) = (answer.to_owned(), finish_reason.map(str::to_owned));
+    let pass = move |_: &_| Ok::<_, ApiError>(stages.whole(&given, reason.as_deref()));
+    let (text, end) = ragengine_compute::run(bytes, pass).await?;
     hearing.hear_text(&text, end.finish_reason().or(finish_reason));
     hearing.ends(&end);
     let endpoint = closing.endpoint;

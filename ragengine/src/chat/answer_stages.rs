@@ -46,7 +46,12 @@ pub(super) struct ChoiceStages {
     guardrails: Option<Timed<GuardStream>>,
     /// The answer so far, for the log.
     answer: Option<String>,
+    /// Whether the answer has any words so far.
+    has_words: bool,
 }
+
+/// The finish reasons of a choice that only calls tools.
+const CALLS: [&str; 2] = ["tool_calls", "function_call"];
 
 /// A stage, and the time that it took so far.
 struct Timed<S> {
@@ -121,6 +126,7 @@ impl AnswerStages {
         });
         ChoiceStages {
             answer: (citations.is_some() && texts::are_logged()).then(String::new),
+            has_words: false,
             postprocess: self.postprocess.then(|| Timed::new(PostProcessStream::default())),
             citations,
             guardrails: self.guardrails.as_ref().map(|policy| Timed::new(policy.stream())),
@@ -137,6 +143,7 @@ impl ChoiceStages {
     /// Adds a part of the answer. Returns the text that may be sent now.
     pub fn push(&mut self, part: &str) -> String {
         self.answer.iter_mut().for_each(|answer| answer.push_str(part));
+        self.has_words = self.has_words || !part.trim().is_empty();
         let mut text = match &mut self.postprocess {
             Some(stage) => stage.run(|stage| stage.push(part)),
             None => part.to_owned(),
@@ -160,14 +167,16 @@ impl ChoiceStages {
         })
     }
 
-    /// Ends the answer. Returns the rest of its text.
-    pub fn finish(self) -> (String, AnswerEnd) {
+    /// Ends the answer. Returns the rest of its text. A choice that only calls tools is no answer yet, so it need not
+    /// cite anything.
+    pub fn finish(self, finish_reason: Option<&str>) -> (String, AnswerEnd) {
         let (mut text, mut stages) = (String::new(), Vec::new());
+        let is_answer = self.has_words || finish_reason.is_none_or(|reason| !CALLS.contains(&reason));
         if let Some(mut stage) = self.postprocess {
             text = stage.run(PostProcessStream::finish);
             stages.push(passed("postprocess", outcome(stage.stage.has_changed()), stage.took));
         }
-        let cited = self.citations.map(|mut stage| {
+        let cited = self.citations.filter(|_| is_answer).map(|mut stage| {
             let started = Instant::now();
             let mut sent = stage.stage.push(&text);
             let (rest, finished) = stage.stage.finish();
@@ -189,9 +198,9 @@ impl ChoiceStages {
     }
 
     /// Processes a whole answer.
-    pub fn whole(mut self, answer: &str) -> (String, AnswerEnd) {
+    pub fn whole(mut self, answer: &str, finish_reason: Option<&str>) -> (String, AnswerEnd) {
         let mut text = self.push(answer);
-        let (rest, end) = self.finish();
+        let (rest, end) = self.finish(finish_reason);
         text.push_str(&rest);
         (text, end)
     }

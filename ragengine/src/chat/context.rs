@@ -254,10 +254,10 @@ impl Writing {
             && counter.adds_up()
             && (1..=LARGEST_NUMBER_OF_ONE_TOKEN).contains(&blocks.len());
         let finished = if adds_up {
-            let without_blocks = counter.conversation(&without_blocks(&given), &waiter);
+            let without_blocks = counter.conversation(&without_blocks(&given), &waiter) + asked.tools_tokens;
             finish(&given, blocks, |_, kept| without_blocks + block_tokens[..kept].iter().sum::<u64>())?
         } else {
-            finish(&given, blocks, |messages, _| counter.conversation(messages, &waiter))?
+            finish(&given, blocks, |messages, _| counter.conversation(messages, &waiter) + asked.tools_tokens)?
         };
         Ok(Some(finished).filter(|finished| is_needed(finished.blocks)))
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use ragengine_pipeline::Rejection;
 use ragengine_pipeline::request::Request;
 use serde_json::Value;
@@ -31,6 +32,16 @@ pub(crate) struct Served {
     pub counter: TokenCounter,
 }
 
+/// The messages of a conversation, and what they take of the context window.
+pub(crate) struct CountedConversation {
+    /// The messages.
+    pub messages: Vec<Value>,
+    /// Tokens of the messages and the tools.
+    pub tokens: u64,
+    /// Those of the tools: their JSON, which is about what the templates of models make of it.
+    pub tools_tokens: u64,
+}
+
 impl Served {
     /// Finds the language model of a request, given the model that it names.
     pub async fn of(app: &App, loaded: &Loaded, model: Option<&str>) -> Result<Self, ApiError> {
@@ -58,18 +69,20 @@ impl Served {
         bytes as u64 <= self.window_tokens.saturating_mul(MAX_BYTES_PER_TOKEN).saturating_add(JSON_BYTES)
     }
 
-    /// Returns the messages of the conversation and its tokens. A conversation that cannot fit is refused without
-    /// counting. A long one is counted on a compute thread, until the client disconnects.
-    pub async fn conversation(&self, request: &Arc<Request>) -> Result<(Vec<Value>, u64), ApiError> {
-        let bytes = request.conversation.bytes();
+    /// Counts the tokens of the conversation and its tools. A conversation that cannot fit is refused without counting.
+    /// A long one is counted on a compute thread, until the client disconnects.
+    pub async fn conversation(&self, request: &Arc<Request>) -> Result<CountedConversation, ApiError> {
+        let bytes = request.conversation.bytes() + request.tools.iter().map(Bytes::len).sum::<usize>();
         if !self.may_fit(bytes) {
             return Err(Rejection::ContextWindow.into());
         }
         let (counter, request) = (self.counter.clone(), Arc::clone(request));
         let count = move |caller: &Waiter| {
             let messages = request.conversation.values()?;
-            let tokens = counter.conversation(&messages, caller);
-            Ok::<_, ApiError>((messages, tokens))
+            let tools_tokens: u64 =
+                request.tools.iter().map(|tools| counter.text(&String::from_utf8_lossy(tools))).sum();
+            let tokens = counter.conversation(&messages, caller) + tools_tokens;
+            Ok::<_, ApiError>(CountedConversation { messages, tokens, tools_tokens })
         };
         if bytes <= COUNTED_AT_ONCE_BYTES {
             return count(&Waiter::default());

@@ -52,7 +52,7 @@ impl Choices {
         let mut text = open.push(&delta.text);
         let mut finish_reason = None;
         if delta.finish_reason.is_some() {
-            let (rest, end) = stages.take().unwrap_or_default().finish();
+            let (rest, end) = stages.take().unwrap_or_default().finish(delta.finish_reason.as_deref());
             text.push_str(&rest);
             finish_reason = end.finish_reason();
             keeps_calls &= !end.is_blocked();
@@ -89,7 +89,7 @@ impl Choices {
         let mut rests = Vec::new();
         for (choice, stages) in &mut self.open {
             let Some(stages) = stages.take() else { continue };
-            let (rest, end) = stages.finish();
+            let (rest, end) = stages.finish(None);
             self.ended += 1;
             if *choice == 0 {
                 self.first.0 = Some(end);

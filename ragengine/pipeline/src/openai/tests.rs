@@ -30,7 +30,7 @@ fn the_fields_that_are_looked_at_are_read() {
     assert_eq!(request.context_token_ratio, Some(0.6));
     assert_eq!((request.stream, request.include_usage, request.choices), (true, true, 2));
     assert_eq!(request.max_tokens, Some(50));
-    assert!(request.has_tools);
+    assert_eq!(request.tools.len(), 1);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn null_is_absent() {
     }))
     .unwrap();
     assert_eq!((request.model, request.index_name, request.context_token_ratio), (None, None, None));
-    assert_eq!((request.stream, request.choices, request.max_tokens, request.has_tools), (false, 1, None, false));
+    assert_eq!((request.stream, request.choices, request.max_tokens, request.tools.len()), (false, 1, None, 0));
     for options in [json!(null), json!({}), json!({"include_usage": null}), json!({"include_usage": false}), json!([1])]
     {
         let request = parse(json!({"messages": hello(), "stream_options": options})).unwrap();

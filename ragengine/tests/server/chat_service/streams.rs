@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{typed_events, with};
-use crate::support::upstream::{Upstream, delta, event_reply, finish};
+use crate::support::upstream::{Upstream, completion, delta, event_reply, finish, json_reply};
 use crate::support::{Server, ask, events};
 
 const QUESTION: &str = "When is the annual tax return due?";
@@ -94,4 +94,62 @@ async fn tools_bypass_nothing_if_the_request_says_so() {
     body["rag_with_tools"] = json!(true);
     let (chunks, _) = events(&streamed(&server, "/v1/chat/completions", &body).await);
     assert_eq!(chunks.last().unwrap()["source_nodes"][0]["doc_id"], "tax");
+}
+
+#[tokio::test]
+async fn a_call_of_a_tool_need_not_cite_anything() {
+    let upstream = Upstream::scripted(|body| {
+        let call = json!({"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+        if body["stream"] == true {
+            let choice = |delta: Value, reason: Option<&str>| {
+                let choices = json!([{"index": 0, "delta": delta, "finish_reason": reason}]);
+                Ok(format!("data: {}\n\n", json!({"id": "c1", "choices": choices})))
+            };
+            return event_reply(vec![
+                choice(json!({"role": "assistant", "content": "\n"}), None),
+                choice(json!({"tool_calls": [call]}), None),
+                choice(json!({}), Some("tool_calls")),
+                Ok("data: [DONE]\n\n".to_owned()),
+            ]);
+        }
+        let mut reply = completion("");
+        reply["choices"][0]["message"] = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+        reply["choices"][0]["finish_reason"] = json!("tool_calls");
+        json_reply(200, &reply)
+    })
+    .await;
+    let server = with(&upstream, "").await;
+    let mut body = ask("docs", QUESTION);
+    body["tools"] = json!([{"type": "function", "function": {"name": "f"}}]);
+    body["rag_with_tools"] = json!(true);
+    body["citations"] = json!(true);
+    let reply = server.post("/v1/chat/completions", &body).await.ok();
+    let message = &reply["choices"][0]["message"];
+    assert_eq!((&message["content"], &message["tool_calls"][0]["id"]), (&Value::Null, &json!("c1")), "{reply}");
+    body["stream"] = json!(true);
+    let (chunks, is_done) = events(&streamed(&server, "/v1/chat/completions", &body).await);
+    let content = |chunk: &Value| chunk["choices"][0]["delta"]["content"].as_str().unwrap_or_default().to_owned();
+    assert_eq!((chunks.iter().map(content).collect::<String>().trim(), is_done), ("", true), "{chunks:?}");
+    assert!(chunks.iter().any(|chunk| chunk["choices"][0]["delta"]["tool_calls"][0]["id"] == "c1"), "{chunks:?}");
+}
+
+#[tokio::test]
+async fn tools_take_a_part_of_the_context_window() {
+    let upstream = Upstream::scripted(|_| json_reply(200, &completion("In May [1]."))).await;
+    let server = with(&upstream, "").await;
+    let mut body = ask("docs", QUESTION);
+    body["rag_with_tools"] = json!(true);
+    body["max_tokens"] = json!(4_000);
+    let lowered = async |body: &Value| {
+        server.post("/v1/chat/completions", body).await.ok();
+        upstream.last().json()["max_tokens"].as_u64().unwrap()
+    };
+    let without_tools = lowered(&body).await;
+    body["tools"] = json!([{"type": "function", "function": {"name": "f", "description": "word ".repeat(300)}}]);
+    let with_tools = lowered(&body).await;
+    assert!(with_tools + 300 <= without_tools, "{with_tools} of {without_tools}");
+    body["tools"][0]["function"]["description"] = json!("word ".repeat(8_000));
+    let refused = server.post("/v1/chat/completions", &body).await;
+    let message = &refused.json()["error"]["message"];
+    assert_eq!((refused.status, message), (400, &json!("Prompt length exceeds context window.")));
 }
