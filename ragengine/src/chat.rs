@@ -1,6 +1,7 @@
 //! The steps of a chat, in the order of the algorithm. Later steps never call earlier ones.
 
 mod answer;
+pub(crate) mod answer_id;
 mod answer_stages;
 pub(crate) mod answered_event;
 mod arrival;

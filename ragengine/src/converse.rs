@@ -108,7 +108,7 @@ async fn prepare(
     question.model = model::chosen(app, caller, question.endpoint, question.model.take()).await?;
     let served = Served::of(app, loaded, question.model.as_deref()).await?;
     let question_tokens = checked(app, caller, &question, &index, &served).await?;
-    publish(app, caller, &question);
+    publish(app, caller, &question, session_id.as_ref(), served.name.as_deref());
     if question.model.is_none() {
         app.window_log.note(&app.settings, served.name.as_deref(), served.window_tokens);
     }
@@ -144,14 +144,14 @@ async fn prepare(
     Ok((request, Some(Conversation { session_id, place, stage })))
 }
 
-/// Publishes the event about a question, unless the request or the settings turn it off.
-fn publish(app: &App, caller: &Caller, question: &Question) {
+/// Publishes the event about a question, unless the request or the settings turn it off. It names the session and the
+/// model of the answer, also those that the request leaves to the server.
+fn publish(app: &App, caller: &Caller, question: &Question, session_id: Option<&SessionId>, model: Option<&str>) {
     let endpoints = &app.settings.endpoints;
     let by_default = if question.endpoint == Endpoint::Chat { endpoints.chat.events } else { endpoints.query.events };
     let chosen = question.pipeline.as_ref().and_then(|pipeline| pipeline.events);
     if chosen.unwrap_or(by_default) {
-        let (session_id, model) = (question.session_id.as_deref(), question.model.as_deref());
-        question_submitted(app, caller, &question.query, session_id, model);
+        question_submitted(app, caller, &question.query, session_id.map(SessionId::as_str), model);
     }
 }
 
@@ -166,7 +166,7 @@ async fn checked(
 ) -> Result<u64, ApiError> {
     let alone = History::default().request(app, question.clone(), index.to_owned()).await?;
     check(app, caller, &alone)?;
-    let (_, tokens) = served.conversation(&alone).await?;
+    let tokens = served.conversation(&alone).await?.tokens;
     if tokens >= served.window_tokens {
         return Err(Rejection::ContextWindow.into());
     }

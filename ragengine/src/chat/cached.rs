@@ -4,8 +4,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use ragengine_errors::Logged as _;
-use ragengine_stores::{CacheKey, CachedAnswer, Epoch, Flight, KeyParts, Landed, Leader, LookUp};
+use ragengine_stores::{CacheKey, CachedAnswer, Epoch, FeedbackStore, Flight, KeyParts, Landed, Leader, LookUp};
 use ragengine_traces::{Span, in_span};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, timeout};
@@ -90,9 +91,42 @@ impl Keys {
     }
 }
 
+/// Tells whether a question got a down vote, also if the cache has forgotten it since, by a restart or a purge.
+struct Votes {
+    store: Arc<FeedbackStore>,
+    /// How long a question with a down vote gets no answer from the cache: as long as the cache keeps answers.
+    lifetime: Duration,
+}
+
+impl Votes {
+    fn of(app: &App) -> Option<Self> {
+        let store = Arc::clone(app.loaded().ok()?.stores.feedback()?);
+        Some(Self { store, lifetime: Duration::from_secs(u64::from(app.settings.cache.ttl_days) * 24 * 60 * 60) })
+    }
+
+    /// True if that is unknown, because there may be a vote.
+    async fn are_down(&self, keys: &Keys) -> bool {
+        let lifetime_ms = i64::try_from(self.lifetime.as_millis()).unwrap_or(i64::MAX);
+        let since_ms = Timestamp::now().as_millisecond().saturating_sub(lifetime_ms);
+        match self.store.was_voted_down(&format!(" {}", keys.down_vote), since_ms).await {
+            Ok(was_voted_down) => was_voted_down,
+            Err(error) => {
+                warn!(
+                    kind = error.kind(),
+                    reason = error.for_log(),
+                    "answer not kept for equal questions: votes unknown"
+                );
+                true
+            }
+        }
+    }
+}
+
 /// The right to keep an answer.
 pub(super) struct Ticket {
     cache: Arc<AnswerCache>,
+    /// The votes. None if votes are not kept.
+    votes: Option<Votes>,
     /// The keys of the question.
     pub keys: Keys,
     epoch: Option<Epoch>,
@@ -171,7 +205,7 @@ async fn first_question(
         leader.into_iter().for_each(|leader| leader.done(Some(Arc::clone(&entry))));
         return Ok((told(Cached::Hit(entry, keys)), None));
     }
-    Ok((told(Cached::Miss(Box::new(Ticket { cache, keys, epoch, leader }))), embedded))
+    Ok((told(Cached::Miss(Box::new(Ticket { cache, votes: Votes::of(app), keys, epoch, leader }))), embedded))
 }
 
 /// Looks up a question that was rewritten with its history. Its own answer is not kept, so no request waits for it.
@@ -182,7 +216,7 @@ async fn later_question(app: &App, asked: &Asked, question: &str) -> Cached {
     };
     told(match known(cache.answers.look_up(&keys.answer).await) {
         Ok(entry) => Cached::Hit(entry, keys),
-        Err(epoch) => Cached::Miss(Box::new(Ticket { cache, keys, epoch, leader: None })),
+        Err(epoch) => Cached::Miss(Box::new(Ticket { cache, votes: Votes::of(app), keys, epoch, leader: None })),
     })
 }
 
@@ -262,9 +296,15 @@ async fn keys(app: &App, asked: &Asked, question: &str) -> Option<Keys> {
 impl Ticket {
     /// Keeps an answer, if there is one to keep, and gives it to those who wait.
     pub async fn end(self, entry: Option<Entry>, similarity: f32) {
-        let Self { cache, keys, epoch, leader } = self;
+        let Self { cache, votes, keys, epoch, leader } = self;
         let kept = match (entry, epoch) {
-            (Some(entry), Some(epoch)) => keep(&cache, &keys, epoch, entry, similarity).await,
+            (Some(entry), Some(epoch)) => {
+                let are_down = match &votes {
+                    Some(votes) => votes.are_down(&keys).await,
+                    None => false,
+                };
+                if are_down { None } else { keep(&cache, &keys, epoch, entry, similarity).await }
+            }
             (Some(entry), None) => Some(Arc::new(entry)),
             (None, _) => None,
         };

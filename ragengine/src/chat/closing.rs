@@ -54,21 +54,21 @@ pub(super) struct Closing {
 pub(super) struct Keeping {
     /// The right to keep it.
     pub ticket: Ticket,
-    /// The similarity of the best chunk, if it is enough and nothing else than the documents was in the prompt.
-    pub similarity: Option<f32>,
+    /// The similarity of the best chunk. It is enough, and nothing else than the documents was in the prompt.
+    pub similarity: f32,
     /// What is known before the answer.
     pub entry: Entry,
 }
 
 impl Keeping {
-    /// Keeps an answer. Without a text, or with too little similarity, nothing is kept, and equal questions go on alone.
+    /// Keeps an answer. Without a text nothing is kept, and equal questions go on alone.
     async fn keep(self, text: Option<&str>, closed: &Closed) {
         let Self { ticket, similarity, entry } = self;
         let sources = closed.sources.clone().unwrap_or_else(|| entry.sources.clone());
         let citations = closed.fields.iter().find(|(name, _)| *name == CITATIONS).map(|(_, value)| value.clone());
         let citations = citations.or_else(|| entry.citations.clone());
-        let kept = text.zip(similarity).map(|(text, _)| Entry { answer: text.to_owned(), sources, citations, ..entry });
-        ticket.end(kept, similarity.unwrap_or_default()).await;
+        let kept = text.map(|text| Entry { answer: text.to_owned(), sources, citations, ..entry });
+        ticket.end(kept, similarity).await;
     }
 }
 

@@ -11,8 +11,8 @@ use ragengine_stores::{Answer, Interaction};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tracing::warn;
-use uuid::Uuid;
 
+use super::answer_id;
 use super::cached::{Entry, Keys};
 use super::open_turn::OpenTurn;
 use super::passage::ChatPassage;
@@ -90,7 +90,7 @@ impl Kept {
         passages: &[ChatPassage],
         cache_keys: Option<&Keys>,
     ) -> Result<Option<Self>, ApiError> {
-        let id = Uuid::new_v4().to_string();
+        let id = answer_id::of(asked);
         let about = About { vector: || vectors.mean(), node_ids: node_ids(passages), cache_keys };
         let recording = record(app, asked, &id, about)?;
         let interaction = interaction(app, asked, &id, (|| vectors.mean(), chunk_references(passages)))?;
@@ -106,7 +106,7 @@ impl Kept {
     ///
     /// When the server is not ready.
     pub fn known(app: &App, asked: &Asked, entry: &Entry, keys: &Keys) -> Result<Option<Self>, ApiError> {
-        let id = Uuid::new_v4().to_string();
+        let id = answer_id::of(asked);
         let vector = || entry.vector.clone();
         let about = About { vector, node_ids: entry.node_ids.clone(), cache_keys: Some(keys) };
         let recording = record(app, asked, &id, about)?;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::arrival::{Incoming, Way};
 use super::no_policy;
 use super::ongoing::Ongoing;
-use super::served::{self, Served};
+use super::served::{self, CountedConversation, Served};
 use crate::access::{Action, Caller};
 use crate::app::App;
 use crate::error::ApiError;
@@ -34,6 +34,8 @@ pub(super) enum Planned {
 pub(super) struct ChatTurn {
     /// The owner of what the chat leaves behind.
     owner: String,
+    /// Whether the caller's name is known.
+    is_caller_known: bool,
     /// Whether the caller may use and leave interactions.
     has_interactions: bool,
     way: Way,
@@ -46,6 +48,8 @@ pub(super) struct ChatTurn {
 pub(super) struct Asked {
     /// The owner of what the chat leaves behind, see [`Caller::owner`].
     pub owner: String,
+    /// Whether the caller's name is known.
+    pub is_caller_known: bool,
     /// The way in which it was asked.
     pub way: Way,
     /// The stages that are on.
@@ -64,8 +68,10 @@ pub(super) struct Asked {
     pub embedding: Embedding,
     /// The language model that answers.
     pub served: Served,
-    /// Tokens of the conversation without context.
+    /// Tokens of the conversation without context, with those of its tools.
     pub conversation_tokens: u64,
+    /// Tokens of the tools, which the language model gets beside the prompt.
+    pub tools_tokens: u64,
     /// The budget for context and answer.
     pub budget: Budget,
     /// The threshold for the distance of chunks.
@@ -91,10 +97,15 @@ pub(super) async fn plan(
     };
     index.iter().for_each(|index| report.is_about(index));
     match (decided(request).await?, index) {
-        (Plan::Retrieve(turn), Some(index)) => {
-            let (owner, way) = (caller.owner().to_owned(), way.clone());
-            Ok(Planned::Answer(ChatTurn { owner, has_interactions, way, request: Arc::clone(request), turn, index }))
-        }
+        (Plan::Retrieve(turn), Some(index)) => Ok(Planned::Answer(ChatTurn {
+            owner: caller.owner().to_owned(),
+            is_caller_known: caller.is_known(),
+            has_interactions,
+            way: way.clone(),
+            request: Arc::clone(request),
+            turn,
+            index,
+        })),
         (Plan::PassThrough(bypass), _) => {
             report.passes_through(bypass.reason());
             report.stage_ends(Stage::Plan);
@@ -131,11 +142,12 @@ async fn decided(request: &Arc<Request>) -> Result<Plan, ApiError> {
 
 /// Finds the language model, and computes the token budget.
 pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> Result<Arc<Asked>, ApiError> {
-    let ChatTurn { owner, has_interactions, way, request, turn, index } = turn;
+    let ChatTurn { owner, is_caller_known, has_interactions, way, request, turn, index } = turn;
     let loaded = app.loaded()?;
     let embedding = loaded.generations.embedding_of(&index)?;
     let served = Served::of(app, loaded, request.model.as_deref()).await?;
-    let (sent, conversation_tokens) = served.conversation(&request).await?;
+    let CountedConversation { messages, tokens: conversation_tokens, tools_tokens } =
+        served.conversation(&request).await?;
     let model = served.name.as_deref().filter(|model| app.language_model.knows(model));
     report.was_counted(served.counter.kind(), model, served.window_tokens, conversation_tokens);
     let budget = match way.endpoint {
@@ -163,16 +175,18 @@ pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> R
     Ok(Arc::new(Asked {
         policy: no_policy::policy(app)?,
         owner,
+        is_caller_known,
         way,
         on: StagesOn { condense, interactions: on.interactions && has_interactions, ..on },
         keeps_interaction: has_interactions,
         request,
-        sent,
+        sent: messages,
         turn,
         index,
         embedding,
         served,
         conversation_tokens,
+        tools_tokens,
         budget,
         max_distance,
     }))

@@ -49,6 +49,11 @@ impl SessionId {
         Err(ApiError::InvalidRequest("session_id must be 8 to 128 letters, digits, '-' and '_'.".to_owned()))
     }
 
+    /// The id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// The first characters, which are in the log.
     pub fn beginning(&self) -> &str {
         &self.0[..6]

@@ -11,6 +11,7 @@ use ragengine_stores::{self as stores, FeedbackStore, NewVote, VotePage, VoteQue
 use super::extract::{JsonBody, PathParameters, QueryString, out_of_bounds};
 use crate::access::{Action, Caller, may};
 use crate::app::App;
+use crate::chat::answer_id::voter;
 use crate::chat::cached::voted_down;
 use crate::error::{ApiError, PlainError};
 
@@ -40,7 +41,7 @@ pub async fn vote(
     let (is_down, answer_id) = (matches!(vote.rating, Rating::Down), vote.answer_id.clone());
     let vote = NewVote {
         answer_id: vote.answer_id,
-        voter: caller.owner().to_owned(),
+        voter: voter(&caller, &answer_id),
         rating: match vote.rating {
             Rating::Up => stores::Rating::Up,
             Rating::Down => stores::Rating::Down,
@@ -101,8 +102,7 @@ pub async fn delete(
     PathParameters(answer_id): PathParameters<String>,
 ) -> Result<Json<Success>, PlainError> {
     may(&caller, Action::Read, None).map_err(ApiError::from)?;
-    let owner = caller.owner();
-    store(&app)?.remove_vote(owner, &answer_id, owner).await.map_err(ApiError::from)?;
+    store(&app)?.remove_vote(caller.owner(), &answer_id, &voter(&caller, &answer_id)).await.map_err(ApiError::from)?;
     Ok(Json(Success::default()))
 }
 

@@ -98,6 +98,16 @@ impl FeedbackStore {
         run!(self.cache_key(answer_id))
     }
 
+    /// Whether an answer got a down vote at or after `since_ms` (milliseconds since 1970), of those whose key in the
+    /// response cache ends with `key_end`. Looks at the newest 10,000 votes.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn was_voted_down(&self, key_end: &str, since_ms: i64) -> Result<bool, StoreError> {
+        run!(self.was_voted_down(key_end, since_ms))
+    }
+
     /// Removes the voter's vote on an answer of this owner.
     ///
     /// # Errors

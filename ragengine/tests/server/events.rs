@@ -52,7 +52,7 @@ async fn a_question_and_its_answer_are_events() {
     let question = "When is the annual tax return due?";
     let body = json!({"query": question, "session_id": "session-1"});
     server.post("/chat", &body).await.ok();
-    let submitted = json!({"query": question, "user_id": null, "session_id": "session-1", "model_id": null});
+    let submitted = json!({"query": question, "user_id": null, "session_id": "session-1", "model_id": "served"});
     assert_eq!(event(&mut consumer).await, ("analytics.query.submitted".to_owned(), submitted));
     let (key, mut answered) = event(&mut consumer).await;
     assert!(answered["latency_ms"].is_u64() && answered["retrieval_count"].as_u64() > Some(0), "{answered}");
@@ -66,7 +66,9 @@ async fn a_question_and_its_answer_are_events() {
     // A stream has the same events. A request can turn them off.
     server.post("/chat", &json!({"query": question, "stream": true, "pipeline": {"events": false}})).await;
     server.post("/query", &json!({"query": question, "stream": true})).await;
-    assert_eq!(event(&mut consumer).await.0, "analytics.query.submitted");
+    let (key, submitted) = event(&mut consumer).await;
+    assert_eq!((key.as_str(), &submitted["model_id"]), ("analytics.query.submitted", &json!("served")));
+    assert!(submitted["session_id"].is_string(), "the session began with this question: {submitted}");
     let (key, answered) = event(&mut consumer).await;
     assert_eq!((key.as_str(), &answered["citation_count"]), ("analytics.response.generated", &Value::Null));
 

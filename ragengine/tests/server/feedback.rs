@@ -194,3 +194,28 @@ async fn votes_survive_a_restart() {
     assert_eq!(second.get("/feedback").await.ok()["feedback"][0]["answer_id"], id);
     assert_eq!(outcome(&chat(&second, json!({"feedback": true})).await.ok(), "feedback"), "done");
 }
+
+#[tokio::test]
+async fn people_of_different_sessions_are_different_voters() {
+    let (server, _) = server("").await;
+    let mut ids = Vec::new();
+    for session in 0..3 {
+        let body =
+            json!({"query": QUESTION, "session_id": format!("session-{session}"), "pipeline": {"feedback": true}});
+        let reply = server.post("/query", &body).await.ok();
+        let id = reply["answer_id"].as_str().unwrap().to_owned();
+        // The same person counts once.
+        for _ in 0..2 {
+            vote(&server, &id, "up").await.ok();
+        }
+        ids.push(id);
+    }
+    let adjustment = async || chunks(&chat(&server, json!({"feedback": true})).await.ok())[0].2;
+    assert!((adjustment().await - 0.10).abs() < 1e-6, "three votes, at most 0.10");
+    server.delete(&format!("/feedback/{}", ids[0])).await.ok();
+    server.delete(&format!("/feedback/{}", ids[1])).await.ok();
+    assert!((adjustment().await - 0.04).abs() < 1e-6, "one is left");
+    let listed = server.get("/feedback").await.ok();
+    let voter = listed["feedback"][0]["voter"].as_str().unwrap();
+    assert!(voter.starts_with("session:") && !voter.contains("session-2"), "{voter}");
+}

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::response::Response;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use crate::support::upstream::{Upstream, completion, json_reply};
 use crate::support::{FACTS, Server};
@@ -122,6 +124,11 @@ async fn what_is_not_good_enough_is_not_given_again() {
     for _ in 0..2 {
         assert_eq!(ask(&server, "/chat", &body).await.0, "miss");
     }
+    // Also after the cache was emptied, as by a restart.
+    server.post("/cache/purge", &json!({"index_name": "docs"})).await.ok();
+    for _ in 0..2 {
+        assert_eq!(ask(&server, "/chat", &body).await.0, "miss");
+    }
     // The request does not want it, or asks for an explanation.
     for more in [json!({"pipeline": {"cache": false}}), json!({"explain": true})] {
         let mut body = json!({"query": "What do cats do all day?"});
@@ -151,16 +158,15 @@ async fn a_follow_up_is_looked_up_by_its_standalone_question() {
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn those_who_wait_for_an_equal_question_take_no_turn_from_others() {
-    let gate = Arc::new(tokio::sync::Notify::new());
-    let opening = Arc::clone(&gate);
-    let upstream = Upstream::scripted(move |body| {
+/// A language model whose answers about taxes each wait for a permit of the gate.
+async fn gated(gate: &Arc<Semaphore>) -> Upstream {
+    let gate = Arc::clone(gate);
+    Upstream::scripted(move |body| {
         let is_slow = body["messages"].to_string().contains("tax");
         let gate = Arc::clone(&gate);
         let answered = async move {
             if is_slow {
-                gate.notified().await;
+                gate.acquire().await.unwrap().forget();
             }
             let mut reply = completion("So [1].");
             reply["choices"][0]["finish_reason"] = json!("stop");
@@ -169,7 +175,42 @@ async fn those_who_wait_for_an_equal_question_take_no_turn_from_others() {
         let body = axum::body::Body::from_stream(futures_util::stream::once(answered));
         Response::builder().header("content-type", "application/json").body(body).unwrap()
     })
-    .await;
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_questions_do_not_wait_for_an_answer_that_is_not_kept() {
+    let gate = Arc::new(Semaphore::new(0));
+    let upstream = gated(&gate).await;
+    let settings = format!(
+        "{{inferenceService: {{url: '{}'}}, retrieval: {{maxDistance: 1.1}}, cache: {{minSimilarity: 0.99}}, \
+         endpoints: {{chat: {{reformulate: false}}}}}}",
+        upstream.url
+    );
+    let server = Arc::new(Server::start(&settings).await);
+    server.add("docs", &FACTS).await;
+    let asked: Vec<_> = (0..3)
+        .map(|_| {
+            let server = Arc::clone(&server);
+            tokio::spawn(async move { ask(&server, "/chat", &json!({"query": QUESTION})).await.0 })
+        })
+        .collect();
+    let all_asked = async {
+        while upstream.received().len() < 3 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), all_asked).await.expect("no question waits for another's answer");
+    gate.add_permits(3);
+    for question in asked {
+        assert_eq!(question.await.unwrap(), "miss");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn those_who_wait_for_an_equal_question_take_no_turn_from_others() {
+    let gate = Arc::new(Semaphore::new(0));
+    let upstream = gated(&gate).await;
     let settings = format!(
         "{{inferenceService: {{url: '{}'}}, retrieval: {{maxDistance: 1.1}}, cache: {{minSimilarity: 0.5}}, \
          endpoints: {{chat: {{reformulate: false}}}}, limits: {{maxRunningChats: 1}}}}",
@@ -192,8 +233,8 @@ async fn those_who_wait_for_an_equal_question_take_no_turn_from_others() {
             assert_eq!(asking(question).await.unwrap().0, "miss", "{question}");
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(10), others).await.expect("others are answered");
-    opening.notify_one();
+    tokio::time::timeout(Duration::from_secs(10), others).await.expect("others are answered");
+    gate.add_permits(1);
     assert_eq!(first.await.unwrap().0, "miss");
     for waited in waiting {
         assert_eq!(waited.await.unwrap().0, "hit");

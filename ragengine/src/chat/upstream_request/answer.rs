@@ -94,7 +94,15 @@ pub(in super::super) async fn answer(
     };
     let is_from_documents = is_model_asked && has_context && asked.has_no_history();
     let similarity = similarity_to_keep(app, report).filter(|_| is_from_documents);
-    let keeping = ticket.map(|ticket| Box::new(Keeping { ticket: *ticket, similarity, entry: entry() }));
+    let keeping = match (ticket, similarity) {
+        (Some(ticket), Some(similarity)) => Some(Box::new(Keeping { ticket: *ticket, similarity, entry: entry() })),
+        (Some(ticket), None) => {
+            // Equal questions do not wait for an answer that is not kept.
+            ticket.end(None, 0.0).await;
+            None
+        }
+        (None, _) => None,
+    };
     let event = PendingEvent::new(app, caller, asked, report.started(), report.found()).filter(|_| is_model_asked);
     let closing = Box::new(Closing {
         question: (asked.way.endpoint == Endpoint::Chat).then(|| asked.turn.user_prompt.clone()),

@@ -38,6 +38,11 @@ impl EmbeddedFeedback {
         self.embedded.read(move |reader| listing::cache_key(reader, &answer_id)).await
     }
 
+    pub async fn was_voted_down(&self, key_end: &str, since_ms: i64) -> Result<bool, StoreError> {
+        let key_end = key_end.to_owned();
+        self.embedded.read(move |reader| listing::was_voted_down(reader, &key_end, since_ms)).await
+    }
+
     pub async fn remove_vote(&self, owner: &str, answer_id: &str, voter: &str, now_ms: i64) -> Result<(), StoreError> {
         let (owner, answer_id, voter) = (owner.to_owned(), answer_id.to_owned(), voter.to_owned());
         self.embedded.write(move |transaction| voting::remove(transaction, &owner, (&answer_id, &voter), now_ms)).await

@@ -61,6 +61,15 @@ impl PostgresFeedback {
         Ok(found.flatten())
     }
 
+    pub async fn was_voted_down(&self, key_end: &str, since_ms: i64) -> Result<bool, StoreError> {
+        let voted = query_scalar::<_, bool>(queries::WAS_VOTED_DOWN)
+            .bind(self.postgres.engine())
+            .bind(representable(since_ms))
+            .bind(i64::try_from(MAX_VOTES).unwrap_or(i64::MAX))
+            .bind(text(key_end));
+        self.postgres.run(|pool| async move { Ok(voted.fetch_one(&pool).await?) }).await
+    }
+
     pub async fn remove_vote(&self, owner: &str, answer_id: &str, voter: &str, now_ms: i64) -> Result<(), StoreError> {
         let (cutoffs, engine, answer_id) = (Cutoffs::at(now_ms), self.postgres.engine(), text(answer_id));
         let remove = |pool: sqlx::PgPool| async move {

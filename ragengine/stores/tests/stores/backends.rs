@@ -85,6 +85,7 @@ macro_rules! behaviours {
 }
 
 const BEHAVIOURS: &[(&str, Behaviour)] = behaviours![
+    feedback::a_down_vote_is_found_by_the_end_of_its_answers_key,
     feedback::a_vote_counts_for_the_chunks_of_its_answer,
     feedback::votes_of_another_embedding_model_have_no_vector,
     feedback::a_later_vote_of_a_voter_replaces_the_earlier_one,

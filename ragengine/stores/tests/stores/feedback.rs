@@ -45,6 +45,24 @@ fn kind<T: std::fmt::Debug>(result: Result<T, ragengine_stores::StoreError>) -> 
     result.unwrap_err().kind()
 }
 
+pub async fn a_down_vote_is_found_by_the_end_of_its_answers_key(stores: Stores) {
+    let store = stores.feedback;
+    for (id, key) in [("a", Some("docs:1 docs:2")), ("b", Some("docs:3 docs:4")), ("c", None)] {
+        let cache_key = key.map(str::to_owned);
+        store.record_answer(Answer { cache_key, ..answer(id, &["x"], 0) }).await.unwrap();
+    }
+    let since_ms = now_ms() - 30 * DAY_MS;
+    let found = async |key_end: &str| store.was_voted_down(key_end, since_ms).await.unwrap();
+    store.vote("ann", vote("a", "eve", Rating::Down, 31 * DAY_MS)).await.unwrap();
+    store.vote("ann", vote("b", "eve", Rating::Up, 0)).await.unwrap();
+    store.vote("ann", vote("c", "eve", Rating::Down, 0)).await.unwrap();
+    assert_eq!((found(" docs:2").await, found(" docs:4").await), (false, false), "too old, and an up vote");
+    store.vote("ann", vote("a", "bob", Rating::Down, 29 * DAY_MS)).await.unwrap();
+    assert_eq!((found(" docs:2").await, found(" docs:1").await, found(" docs:4").await), (true, false, false));
+    store.remove_vote("ann", "a", "bob").await.unwrap();
+    assert!(!found(" docs:2").await);
+}
+
 pub async fn a_vote_counts_for_the_chunks_of_its_answer(stores: Stores) {
     let store = stores.feedback;
     store.record_answer(answer("a", &["x", "y", "y"], 0)).await.unwrap();

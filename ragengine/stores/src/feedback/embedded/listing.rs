@@ -99,7 +99,26 @@ pub(super) fn with_vectors(
     Ok(by_chunk(found, &vectors))
 }
 
-/// The up and down votes on answers.
+/// Whether one of the newest votes, at or after `since_ms`, is a down vote on an answer whose key in the response cache
+/// has this end.
+pub(super) fn was_voted_down(reader: &ReadTransaction, key_end: &str, since_ms: i64) -> Result<bool, StoreError> {
+    let (newest, votes) = (open(reader, NEWEST_VOTES)?, open(reader, VOTES)?);
+    // Times are negative there, so that the newest are first.
+    let until = (since_ms.saturating_neg().saturating_add(1), "", "");
+    for entry in newest.range(..until).map_err(redb::Error::from)?.take(MAX_VOTES) {
+        let (key, _) = entry.map_err(redb::Error::from)?;
+        let (_, answer_id, voter) = key.value();
+        let vote = votes.get((answer_id, voter)).map_err(redb::Error::from)?;
+        let vote = vote.map(|vote| row::decode::<VoteRow>(vote.value())).transpose()?;
+        if vote.is_some_and(|vote| !vote.is_up)
+            && cache_key(reader, answer_id)?.is_some_and(|key| key.ends_with(key_end))
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The key of an answer in the response cache.
 pub(super) fn cache_key(reader: &ReadTransaction, answer_id: &str) -> Result<Option<String>, StoreError> {
     let answers = open(reader, ANSWERS)?;
@@ -108,6 +127,7 @@ pub(super) fn cache_key(reader: &ReadTransaction, answer_id: &str) -> Result<Opt
     Ok(answer.and_then(|answer| answer.cache_key))
 }
 
+/// The up and down votes on answers.
 pub(super) fn ratings(
     reader: &ReadTransaction,
     answer_ids: &[String],

@@ -105,6 +105,17 @@ SELECT id, vector FROM ragengine_answer WHERE engine = $1 AND id = ANY($2) AND f
 /// Parameters: engine, answer.
 pub(super) const CACHE_KEY: &str = "SELECT cache_key FROM ragengine_answer WHERE engine = $1 AND id = $2";
 
+/// Parameters: engine, earliest time of a vote, votes at most, end of the key in the response cache.
+pub(super) const WAS_VOTED_DOWN: &str = "
+SELECT EXISTS (
+    SELECT 1 FROM (
+        SELECT answer_id, rating FROM ragengine_vote
+        WHERE engine = $1 AND created_at >= to_timestamp($2::bigint / 1000.0)
+        ORDER BY created_at DESC LIMIT $3
+    ) v
+    JOIN ragengine_answer a ON a.engine = $1 AND a.id = v.answer_id
+    WHERE v.rating = 'down' AND right(a.cache_key, length($4)) = $4)";
+
 /// Parameters: engine, answers, cutoff of votes.
 pub(super) const RATINGS: &str = concat!(
     "SELECT v.answer_id, count(*) FILTER (WHERE v.rating = 'up'), count(*) FILTER (WHERE v.rating = 'down')
