@@ -4,7 +4,7 @@
 local := config/local
 
 .PHONY: help run cluster test test-fast test-cluster test-llm check mutants generate fmt bench bench-large eval
-.PHONY: bench-operator fuzz soak images setup cluster-up cluster-down
+.PHONY: bench-operator flame-graphs fuzz soak images setup cluster-up cluster-down
 .NOTPARALLEL:
 
 help: ## List the commands
@@ -60,6 +60,10 @@ bench-large: ## Benchmark an index of CHUNKS=1000000 chunks: 8 GB of disk, 4 GB 
 	@$(local)/setup.sh bench
 	@$(if $(filter weaviate,$(ENGINE)),$(local)/weaviate.sh)
 	@$(local)/bench.sh --only $(if $(filter weaviate,$(ENGINE)),weaviate --nodes $(or $(NODES),1),vectors) --chunks $(or $(CHUNKS),1000000) $(ARGS)
+
+flame-graphs: ## Profile the server's requests, and write docs/flame-graphs
+	@$(local)/setup.sh bench
+	@$(local)/flame-graphs.sh
 
 bench-operator: ## Run the operator's benchmark on a new cluster or that of KUBECONFIG, with ARGS
 	@$(local)/setup.sh cluster

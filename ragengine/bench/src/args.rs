@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Number of Weaviate's nodes, each of which has the whole index.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=7))]
     pub nodes: u8,
+    /// Folder for the profiles of `--only profiles`, in files of Linux's `perf`.
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub profiles: PathBuf,
     /// Only fill the large index in this folder. The program starts itself with this option.
     #[arg(long, value_name = "FOLDER", hide = true)]
     pub fill: Option<PathBuf>,
@@ -59,6 +62,8 @@ pub enum Subject {
     PassThrough,
     /// Retrieval by vectors and words on larger indexes, compared with retrieval by vectors.
     Hybrid,
+    /// Profiles of each kind of request, for flame graphs. Only on request: `--profiles` names the folder.
+    Profiles,
     /// Latency of the liveness probe while every route gets its most expensive input.
     Probes,
     /// Retrieval.
@@ -84,6 +89,8 @@ pub struct Parts {
     pub nginx: PathBuf,
     /// Folder of the embedding model.
     pub model: PathBuf,
+    /// Folder for profiles.
+    pub profiles: PathBuf,
 }
 
 impl Parts {
@@ -100,7 +107,7 @@ impl Parts {
         let cache = std::path::absolute(&arguments.cache)?;
         let model = cache.join("models/sentence-transformers/all-MiniLM-L6-v2");
         require(&model, "`make bench` downloads it; --cache or RAGENGINE_CACHE selects another folder")?;
-        Ok(Self { server, nginx: arguments.nginx.clone(), model })
+        Ok(Self { server, nginx: arguments.nginx.clone(), model, profiles: arguments.profiles.clone() })
     }
 }
 

@@ -12,6 +12,7 @@ mod hybrid;
 mod ingest;
 mod pass_through;
 mod probes;
+mod profiles;
 mod retrieve;
 mod sessions;
 mod start;
@@ -92,6 +93,10 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
         Some(Subject::Flood) => flood::flood(bench, table).await?,
         Some(Subject::Grounded) => grounded::grounded(bench, table).await?,
         Some(Subject::Hybrid) => hybrid::hybrid(bench, table).await?,
+        Some(Subject::Profiles) => {
+            ingest::ingest(bench, &mut Table::default()).await?;
+            profiles::profiles(bench).await?;
+        }
         Some(Subject::Probes) => probes::probes(bench, table).await?,
         Some(Subject::Retrieve) => {
             ingest::ingest(bench, &mut Table::default()).await?;
@@ -151,6 +156,18 @@ impl Bench {
         let body = |question: &str| {
             let stages = json!({"retrieval": mode});
             json!({"index_name": INDEX, "query": question, "max_node_count": RETRIEVED, "pipeline": stages})
+        };
+        self.one_client("/retrieve", self.bodies(body))
+    }
+
+    /// Searches by vectors only, in a tenth of the documents.
+    fn filtered_retrievals(&self) -> Load {
+        let body = |question: &str| {
+            let (stages, tenth) = (json!({"retrieval": "dense"}), json!({"tenth": 0}));
+            let mut body =
+                json!({"index_name": INDEX, "query": question, "max_node_count": RETRIEVED, "pipeline": stages});
+            body["metadata_filter"] = tenth;
+            body
         };
         self.one_client("/retrieve", self.bodies(body))
     }

@@ -1,10 +1,8 @@
 //! Requests from the index with 1 to 256 clients, beside embedding and searching for one question after the other.
 
-use serde_json::json;
-
 use super::chats::CANDIDATES;
 use super::ingest::mebibytes;
-use super::{Bench, INDEX, RETRIEVED, latency, rate};
+use super::{Bench, RETRIEVED, latency, rate};
 use crate::floor::QuestionPace;
 use crate::load::{Load, Stop};
 use crate::memory;
@@ -18,15 +16,9 @@ const FLOOR_QUESTIONS: usize = 60;
 
 /// Measures each kind of request with each number of clients. Needs the documents in the index and in the floor.
 pub async fn clients(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
-    let filtered = |question: &str| {
-        let (stages, tenth) = (json!({"retrieval": "dense"}), json!({"tenth": 0}));
-        let mut body = json!({"index_name": INDEX, "query": question, "max_node_count": RETRIEVED, "pipeline": stages});
-        body["metadata_filter"] = tenth;
-        body
-    };
     for (name, load, chunks) in [
         ("/retrieve, dense", bench.retrievals(), RETRIEVED),
-        ("/retrieve, dense with a filter", bench.one_client("/retrieve", bench.bodies(filtered)), RETRIEVED),
+        ("/retrieve, dense with a filter", bench.filtered_retrievals(), RETRIEVED),
         ("/retrieve, hybrid", bench.retrievals_by("hybrid"), RETRIEVED),
         ("chat with retrieval", bench.chats(), CANDIDATES),
     ] {
@@ -40,13 +32,7 @@ pub async fn clients(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
 }
 
 /// The floor searches for as many chunks as the server does.
-async fn with_clients(
-    bench: &Bench,
-    name: &str,
-    load: &Load,
-    chunks: usize,
-    table: &mut Table,
-) -> anyhow::Result<()> {
+async fn with_clients(bench: &Bench, name: &str, load: &Load, chunks: usize, table: &mut Table) -> anyhow::Result<()> {
     let load = Load { stop: Stop::After(bench.effort.turn), ..load.clone() };
     let questions = &bench.corpus.questions[..FLOOR_QUESTIONS.min(bench.corpus.questions.len())];
     let (mut comparison, mut results) = (Comparison::default(), Vec::new());
