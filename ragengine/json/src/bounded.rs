@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn the_last_value_of_a_repeated_key_counts_unless_it_is_refused() {
         let read = |repeated_keys, text| {
-            Bounds { repeated_keys, ..BOUNDS }.value(&mut serde_json::Deserializer::from_str(text))
+            Bounds { max_values: 100, repeated_keys, ..BOUNDS }.value(&mut serde_json::Deserializer::from_str(text))
         };
         for text in [r#"{"a": 1, "b": 2, "a": 3}"#, r#"[{"a": {"b": 1, "b": 1}}]"#] {
             read(RepeatedKeys::Last, text).unwrap();

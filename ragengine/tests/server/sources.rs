@@ -305,8 +305,9 @@ async fn a_changed_revision_is_stored_without_splitting_or_embedding() {
     assert_eq!(listed().await, [same(None)]);
     // Replies to questions do not contain the revision.
     client.add("i", vec![with_revision(plain(), "etag-5")]).await.unwrap();
-    for path in ["/retrieve", "/v1/chat/completions"] {
-        let question = json!({"index_name": "i", "query": text, "messages": [{"role": "user", "content": text}]});
+    let retrieval = json!({"index_name": "i", "query": text});
+    let chat = json!({"index_name": "i", "messages": [{"role": "user", "content": text}]});
+    for (path, question) in [("/retrieve", retrieval), ("/v1/chat/completions", chat)] {
         let reply = server.post(path, &question).await;
         assert!(
             reply.status == 200 && reply.text.contains("ships") && !reply.text.contains("etag-5"),
