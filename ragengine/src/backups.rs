@@ -42,7 +42,7 @@ pub fn find(input: &Path) -> anyhow::Result<PathBuf> {
     if !input.is_dir() {
         return Ok(input.to_owned());
     }
-    match keep::newest(names(input)?) {
+    match keep::newest_first(names(input)?).first() {
         Some(name) => Ok(input.join(name)),
         None => bail!("there is no backup in {}", input.display()),
     }

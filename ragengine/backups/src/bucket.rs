@@ -6,7 +6,8 @@ use ragengine_sources::{Access, connect_bucket};
 
 use crate::listing::{Listing, list};
 use crate::manifest::MAX_MANIFEST_BYTES;
-use crate::{BackupError, Manifest, Name, Upload, retention};
+use crate::retention::superseded;
+use crate::{BackupError, Manifest, Name, Upload};
 
 /// The backups below a prefix of a bucket.
 #[derive(Debug, Clone)]
@@ -68,7 +69,8 @@ impl Bucket {
         Err(missing(refused.unwrap_or_else(|| listing.hint())))
     }
 
-    /// Deletes the backups of a writer that the newest `keep` good ones supersede, and older leftovers of its uploads.
+    /// Deletes the backups of a writer that `newest`, which it has just written, and the newest `keep - 1` other good ones
+    /// supersede, and older leftovers of its uploads. `newest` stays even if the names of the others are of a later time.
     /// Returns the deleted names.
     ///
     /// # Errors
@@ -81,16 +83,16 @@ impl Bucket {
             let reason = format!("the listing of {} lacks the new backup {newest}", self.place);
             return Err(BackupError::Request { action: "delete superseded backups", reason });
         }
-        let mut good = Vec::new();
-        for name in listing.complete().filter(|name| name.is_of(writer)) {
-            if good.len() == keep {
+        let mut good = vec![newest.clone()];
+        for name in listing.complete().filter(|name| name.is_of(writer) && *name != newest) {
+            if good.len() >= keep {
                 break;
             }
             if self.good(name, &listing).await?.is_ok() {
                 good.push(name.clone());
             }
         }
-        let superseded = retention::superseded(&listing, &good, writer, keep);
+        let superseded = superseded(listing.all().filter(|name| name.is_of(writer)).cloned(), &good, keep);
         for name in &superseded {
             // The manifest first, so that a deletion that is interrupted leaves no backup without its file.
             for key in [self.manifest_key(name), self.key(name)] {

@@ -6,16 +6,20 @@ pub fn name_at(time: Timestamp) -> String {
     time.to_zoned(TimeZone::UTC).strftime("ragengine-%Y%m%dT%H%M%SZ.tar").to_string()
 }
 
-/// Returns the backups among these files, except the newest `keep`.
-pub fn superseded(names: Vec<String>, keep: usize) -> Vec<String> {
-    let mut backups: Vec<String> = names.into_iter().filter(|name| is_backup(name)).collect();
-    backups.sort_unstable_by(|one, other| other.cmp(one));
-    backups.split_off(keep.min(backups.len()))
+/// Returns the backups among these files that are older than `newest`, which was just written, and than the newest
+/// `keep - 1` others.
+pub fn superseded(names: Vec<String>, newest: &str, keep: usize) -> Vec<String> {
+    let backups = newest_first(names);
+    let others = backups.iter().filter(|name| *name != newest).cloned();
+    let good: Vec<String> = [newest.to_owned()].into_iter().chain(others).collect();
+    ragengine_backups::superseded(backups, &good, keep)
 }
 
-/// Returns the newest backup among these files.
-pub fn newest(names: Vec<String>) -> Option<String> {
-    names.into_iter().filter(|name| is_backup(name)).max()
+/// Returns the backups among these files, the newest first.
+pub fn newest_first(names: Vec<String>) -> Vec<String> {
+    let mut backups: Vec<String> = names.into_iter().filter(|name| is_backup(name)).collect();
+    backups.sort_unstable_by(|one, other| other.cmp(one));
+    backups
 }
 
 fn is_backup(name: &str) -> bool {
@@ -47,10 +51,20 @@ mod tests {
             ".ragengine-20200101T000000Z.tar.partial",
         ];
         let names: Vec<String> = [&middle, &new, &old].into_iter().cloned().chain(others.map(str::to_owned)).collect();
-        assert_eq!(newest(names.clone()).as_ref(), Some(&new));
-        assert_eq!(newest(others.map(str::to_owned).to_vec()), None);
-        for (keep, gone) in [(1, vec![&middle, &old]), (2, vec![&old]), (3, vec![]), (9, vec![])] {
-            assert_eq!(superseded(names.clone(), keep).iter().collect::<Vec<_>>(), gone, "{keep}");
+        assert_eq!(newest_first(names.clone()), [new.as_str(), middle.as_str(), old.as_str()]);
+        assert_eq!(newest_first(others.map(str::to_owned).to_vec()), Vec::<String>::new());
+        for (newest, keep, gone) in [
+            (&new, 1, vec![&old, &middle]),
+            (&new, 2, vec![&old]),
+            (&new, 3, vec![]),
+            (&new, 9, vec![]),
+            // The clock was ahead when `new` was made.
+            (&middle, 1, vec![&old]),
+            (&middle, 2, vec![&old]),
+            (&old, 1, vec![]),
+        ] {
+            let superseded = superseded(names.clone(), newest, keep);
+            assert_eq!(superseded.iter().collect::<Vec<_>>(), gone, "{newest} {keep}");
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn run(arguments: &Backup) -> anyhow::Result<()> {
     let (contents, bytes) = runtime.block_on(to_file(&client, &target, None, patience))?;
     print(&target.file.display().to_string(), &contents, bytes)?;
     match (&target.folder, arguments.keep) {
-        (Some(folder), Some(keep)) => prune(folder, keep as usize),
+        (Some(folder), Some(keep)) => prune(folder, &target.name(), keep as usize),
         _ => Ok(()),
     }
 }
@@ -96,6 +96,11 @@ impl Target {
     fn within(folder: &Path) -> Self {
         Self { file: folder.join(name_at(jiff::Timestamp::now())), folder: Some(folder.to_owned()) }
     }
+
+    /// The name of the file.
+    fn name(&self) -> String {
+        self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
 }
 
 fn target(arguments: &Backup) -> anyhow::Result<Target> {
@@ -126,9 +131,10 @@ async fn download(
     Ok(bytes)
 }
 
-/// Deletes all but the newest `keep` backups in a folder. Files with other names stay.
-fn prune(folder: &Path, keep: usize) -> anyhow::Result<()> {
-    for name in superseded(names(folder)?, keep) {
+/// Deletes the backups in a folder that `newest`, which was just written, and the newest `keep - 1` others supersede.
+/// Files with other names stay.
+fn prune(folder: &Path, newest: &str, keep: usize) -> anyhow::Result<()> {
+    for name in superseded(names(folder)?, newest, keep) {
         let path = folder.join(name);
         std::fs::remove_file(&path).with_context(|| format!("cannot delete the old backup {}", path.display()))?;
         writeln!(io::stdout(), "{}: deleted", path.display())?;

@@ -26,6 +26,19 @@ async fn the_newest_good_backups_of_each_writer_stay() {
 }
 
 #[tokio::test]
+async fn a_new_backup_stays_although_others_have_later_names() {
+    let server = server().await;
+    let bucket = server.bucket("docs").await;
+    for day in [1, 2, 20, 21] {
+        upload(&bucket, name_of(day), b"backup").await.unwrap();
+    }
+    // The clock was ahead on the days 20 and 21.
+    assert_eq!(bucket.prune(WRITER, 2, &name_of(2)).await.unwrap(), [name_of(1)]);
+    assert_eq!(bucket.prune(WRITER, 1, &name_of(2)).await.unwrap(), []);
+    assert_eq!(bucket.find(Some(name_of(2).as_str())).await.unwrap().name, name_of(2).to_string());
+}
+
+#[tokio::test]
 async fn nothing_is_deleted_if_the_listing_fails_or_lacks_the_new_backup() {
     let server = server().await;
     let bucket = server.bucket("docs").await;

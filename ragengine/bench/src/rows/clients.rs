@@ -40,13 +40,7 @@ pub async fn clients(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
 }
 
 /// The floor searches for as many chunks as the server does.
-async fn with_clients(
-    bench: &Bench,
-    name: &str,
-    load: &Load,
-    chunks: usize,
-    table: &mut Table,
-) -> anyhow::Result<()> {
+async fn with_clients(bench: &Bench, name: &str, load: &Load, chunks: usize, table: &mut Table) -> anyhow::Result<()> {
     let load = Load { stop: Stop::After(bench.effort.turn), ..load.clone() };
     let questions = &bench.corpus.questions[..FLOOR_QUESTIONS.min(bench.corpus.questions.len())];
     let (mut comparison, mut results) = (Comparison::default(), Vec::new());

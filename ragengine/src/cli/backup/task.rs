@@ -33,9 +33,9 @@ pub fn run(path: &Path, patience: Duration) -> anyhow::Result<()> {
             let target = Target::within(folder);
             let (contents, bytes) = runtime.block_on(to_file(&client, &target, None, patience))?;
             print(&target.file.display().to_string(), &contents, bytes)?;
-            let name = target.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = target.name();
             let indexes = contents.indexes.len() as u64;
-            prune(folder, task.keep.get() as usize).with_context(|| only_prune_failed(&name))?;
+            prune(folder, &name, task.keep.get() as usize).with_context(|| only_prune_failed(&name))?;
             report(&task, &BackupResult { name, bytes, indexes, documents: contents.documents })
         }
         (None, None) => Ok(()),
