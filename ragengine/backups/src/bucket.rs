@@ -45,7 +45,7 @@ impl Bucket {
         Upload::begin(self.clone(), name).await
     }
 
-    /// The newest complete backup, or the complete backup of this name. Backups of all writers count.
+    /// The newest complete backup that has an index, or the complete backup of this name. Backups of all writers count.
     ///
     /// # Errors
     ///
@@ -61,10 +61,12 @@ impl Bucket {
         }
         let mut refused = None;
         for name in listing.complete() {
-            match self.good(name, &listing).await? {
+            let hint = match self.good(name, &listing).await? {
+                Ok(manifest) if manifest.contents.is_empty() => format!(", but {name}, which has no index"),
                 Ok(manifest) => return Ok(manifest),
-                Err(reason) => drop(refused.get_or_insert(format!(", and {name} is damaged: {reason}"))),
-            }
+                Err(reason) => format!(", and {name} is damaged: {reason}"),
+            };
+            refused.get_or_insert(hint);
         }
         Err(missing(refused.unwrap_or_else(|| listing.hint())))
     }
@@ -88,7 +90,8 @@ impl Bucket {
             if good.len() >= keep {
                 break;
             }
-            if self.good(name, &listing).await?.is_ok() {
+            // One without an index must not take the place of one that has the data.
+            if self.good(name, &listing).await?.is_ok_and(|manifest| !manifest.contents.is_empty()) {
                 good.push(name.clone());
             }
         }

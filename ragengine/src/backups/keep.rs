@@ -7,11 +7,11 @@ pub fn name_at(time: Timestamp) -> String {
 }
 
 /// Returns the backups among these files that are older than `newest`, which was just written, and than the newest
-/// `keep - 1` others.
-pub fn superseded(names: Vec<String>, newest: &str, keep: usize) -> Vec<String> {
+/// `keep - 1` others that are good.
+pub fn superseded(names: Vec<String>, newest: &str, keep: usize, is_good: impl Fn(&str) -> bool) -> Vec<String> {
     let backups = newest_first(names);
-    let others = backups.iter().filter(|name| *name != newest).cloned();
-    let good: Vec<String> = [newest.to_owned()].into_iter().chain(others).collect();
+    let others = backups.iter().filter(|name| *name != newest && is_good(name)).cloned();
+    let good: Vec<String> = [newest.to_owned()].into_iter().chain(others).take(keep).collect();
     ragengine_backups::superseded(backups, &good, keep)
 }
 
@@ -63,8 +63,10 @@ mod tests {
             (&middle, 2, vec![&old]),
             (&old, 1, vec![]),
         ] {
-            let superseded = superseded(names.clone(), newest, keep);
+            let superseded = superseded(names.clone(), newest, keep, |_| true);
             assert_eq!(superseded.iter().collect::<Vec<_>>(), gone, "{newest} {keep}");
         }
+        assert_eq!(superseded(names.clone(), &new, 2, |name| name != middle), Vec::<String>::new());
+        assert_eq!(superseded(names, &new, 2, |name| name != old), [old.clone()]);
     }
 }

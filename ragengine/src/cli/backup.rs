@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::connect::{client, with_advice};
 use crate::args::Backup;
-use crate::backups::{name_at, names, superseded};
+use crate::backups::{has_no_index, name_at, names, superseded};
 
 /// Writes a backup to a temporary file, verifies it, and renames it to its final name.
 ///
@@ -37,6 +37,10 @@ pub fn run(arguments: &Backup) -> anyhow::Result<()> {
     let (contents, bytes) = runtime.block_on(to_file(&client, &target, None, patience))?;
     print(&target.file.display().to_string(), &contents, bytes)?;
     match (&target.folder, arguments.keep) {
+        // The indexes may be lost: then older backups are all that is left of them.
+        (Some(_), Some(_)) if contents.indexes.is_empty() => {
+            writeln!(io::stdout(), "there is no index in it, so no older backup was deleted").map_err(Into::into)
+        }
         (Some(folder), Some(keep)) => prune(folder, &target.name(), keep as usize),
         _ => Ok(()),
     }
@@ -49,6 +53,19 @@ pub(super) async fn to_file(
     index: Option<&str>,
     patience: Duration,
 ) -> anyhow::Result<(Contents, u64)> {
+    let (partial, bytes) = fetch(client, target, index, patience).await?;
+    let contents = partial.verify()?;
+    partial.keep()?;
+    Ok((contents, bytes))
+}
+
+/// Writes a backup to the temporary file of a target. Returns the file and its size in bytes.
+async fn fetch(
+    client: &Client,
+    target: &Target,
+    index: Option<&str>,
+    patience: Duration,
+) -> anyhow::Result<(Partial, u64)> {
     if let Some(folder) = &target.folder {
         remove_leftovers(folder)?;
     }
@@ -58,8 +75,7 @@ pub(super) async fn to_file(
         // The error drops `partial`, which deletes the temporary file.
         stopped = stop_signal() => Err(stopped.err().map_or_else(stopped_by_signal, Into::into)),
     };
-    let bytes = bytes.map_err(with_advice)?;
-    Ok((partial.finish()?, bytes))
+    Ok((partial, bytes.map_err(with_advice)?))
 }
 
 fn print(what: &str, contents: &Contents, bytes: u64) -> io::Result<()> {
@@ -131,10 +147,10 @@ async fn download(
     Ok(bytes)
 }
 
-/// Deletes the backups in a folder that `newest`, which was just written, and the newest `keep - 1` others supersede.
-/// Files with other names stay.
+/// Deletes the backups in a folder that `newest`, which was just written, and the newest `keep - 1` others that have an
+/// index supersede. Files with other names stay.
 fn prune(folder: &Path, newest: &str, keep: usize) -> anyhow::Result<()> {
-    for name in superseded(names(folder)?, newest, keep) {
+    for name in superseded(names(folder)?, newest, keep, |name| !has_no_index(&folder.join(name))) {
         let path = folder.join(name);
         std::fs::remove_file(&path).with_context(|| format!("cannot delete the old backup {}", path.display()))?;
         writeln!(io::stdout(), "{}: deleted", path.display())?;

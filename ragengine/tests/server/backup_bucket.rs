@@ -218,6 +218,35 @@ async fn a_task_may_name_a_folder() {
     assert_eq!(other.get("/indexes").await.ok(), json!(["a"]));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_lost_its_indexes_deletes_no_backup() {
+    let bucket = Bucket::start().await;
+    let (server, lost) = (Server::start("{}").await, Server::start("{}").await);
+    server.add("a", &FACTS).await;
+    assert!(bucket.back_up(&server, 1).await.0);
+    let result = bucket.folder.path().join("result.json");
+    let volume = bucket.folder.path().join("volume");
+    for place in [bucket.place(), json!({"folder": volume})] {
+        let task = |server: &Server| {
+            json!({
+                "server": server.url, "writer": "uid", "place": place, "keep": 1, "resultFile": result,
+                "allowedRanges": ["127.0.0.0/8"],
+            })
+        };
+        assert!(bucket.run("backup", &task(&server)).await.0);
+        let before = (bucket.objects(), std::fs::read_dir(&volume).map_or(0, Iterator::count));
+        // Names have seconds.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        let (succeeded, said, complained) = bucket.run("backup", &task(&lost)).await;
+        assert!(succeeded && said.contains("there is no index yet: no backup was stored"), "{said}{complained}");
+        assert_eq!(std::fs::read_to_string(&result).unwrap(), r#"{"reason":"there is no index yet"}"#);
+        assert_eq!((bucket.objects(), std::fs::read_dir(&volume).map_or(0, Iterator::count)), before);
+        let from = json!({"place": place, "allowedRanges": ["127.0.0.0/8"]});
+        let yaml = json!({"bootstrap": {"restore": from}}).to_string();
+        assert_eq!(Server::start(&yaml).await.get("/indexes").await.ok(), json!(["a"]));
+    }
+}
+
 /// A server that sends the first half of a backup, and then nothing more.
 async fn half_of(server: &Server) -> String {
     let whole = reqwest::get(format!("{}/backup", server.url)).await.unwrap().bytes().await.unwrap();

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use ragengine_backups::Name;
+use ragengine_backups::{Contents, Name};
 
-use crate::server::{WRITER, name_of, server, upload};
+use crate::server::{WRITER, name_of, server, upload, upload_of};
 
 #[tokio::test]
 async fn the_newest_good_backups_of_each_writer_stay() {
@@ -36,6 +36,25 @@ async fn a_new_backup_stays_although_others_have_later_names() {
     assert_eq!(bucket.prune(WRITER, 2, &name_of(2)).await.unwrap(), [name_of(1)]);
     assert_eq!(bucket.prune(WRITER, 1, &name_of(2)).await.unwrap(), []);
     assert_eq!(bucket.find(Some(name_of(2).as_str())).await.unwrap().name, name_of(2).to_string());
+}
+
+#[tokio::test]
+async fn a_backup_without_an_index_supersedes_none_and_is_not_the_newest() {
+    let server = server().await;
+    let bucket = server.bucket("docs").await;
+    for day in [3, 4] {
+        upload_of(&bucket, name_of(day), b"none", Contents::default()).await.unwrap();
+    }
+    let missing = bucket.find(None).await.unwrap_err().to_string();
+    assert!(missing.ends_with(&format!(", but {}, which has no index", name_of(4))), "{missing}");
+    for day in [1, 2] {
+        upload(&bucket, name_of(day), b"backup").await.unwrap();
+    }
+    assert_eq!(bucket.find(None).await.unwrap().name, name_of(2).to_string());
+    assert_eq!(bucket.find(Some(name_of(4).as_str())).await.unwrap().contents.indexes, 0);
+    upload(&bucket, name_of(5), b"backup").await.unwrap();
+    assert_eq!(bucket.prune(WRITER, 3, &name_of(5)).await.unwrap(), []);
+    assert_eq!(bucket.prune(WRITER, 2, &name_of(5)).await.unwrap(), [name_of(1)]);
 }
 
 #[tokio::test]

@@ -125,9 +125,13 @@ pub fn name_of(day: u32) -> Name {
 }
 
 pub async fn upload(bucket: &Bucket, name: Name, sent: &[u8]) -> Result<Manifest, BackupError> {
+    upload_of(bucket, name, sent, Contents { indexes: 2, documents: 3 }).await
+}
+
+pub async fn upload_of(bucket: &Bucket, name: Name, sent: &[u8], contents: Contents) -> Result<Manifest, BackupError> {
     let mut upload = bucket.begin(name).await?;
     match write(&mut upload, sent).await {
-        Ok(()) => upload.finish(Contents { indexes: 2, documents: 3 }).await,
+        Ok(()) => upload.finish(contents).await,
         Err(error) => {
             upload.abort().await;
             Err(error)

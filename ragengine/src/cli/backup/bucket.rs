@@ -17,19 +17,24 @@ use crate::cli::connect::with_advice;
 const ABORT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Streams a backup from the server into the bucket, and verifies it on the way. It becomes visible only if it is
-/// complete.
-pub async fn upload(client: &Client, bucket: &Bucket, name: Name, patience: Duration) -> anyhow::Result<Manifest> {
+/// complete. `None` if the server has no index: then nothing is stored.
+pub async fn upload(
+    client: &Client,
+    bucket: &Bucket,
+    name: Name,
+    patience: Duration,
+) -> anyhow::Result<Option<Manifest>> {
     let mut upload = bucket.begin(name).await?;
     let sent = tokio::select! {
         sent = transfer(client, &mut upload, patience) => sent.map_err(with_advice),
         stopped = stop_signal() => Err(stopped.err().map_or_else(stopped_by_signal, Into::into)),
     };
     match sent {
-        Ok(contents) => Ok(upload.finish(contents).await?),
-        Err(error) => {
+        Ok(contents) if !contents.is_empty() => Ok(Some(upload.finish(contents).await?)),
+        unfinished => {
             // What remains after the time limit is not a backup.
             let _ = timeout(ABORT_TIMEOUT, upload.abort()).await;
-            Err(error)
+            unfinished.map(|_| None)
         }
     }
 }

@@ -10,13 +10,17 @@ use ragengine_backups::Name;
 use ragengine_client::Client;
 use ragengine_index::private;
 use ragengine_settings::BackupBucket;
-use ragengine_settings::backup::{BackupResult, BackupTask};
+use ragengine_settings::backup::{BackupResult, BackupTask, NoBackup};
+use serde::Serialize;
 
-use super::{Target, bucket, print, prune, to_file};
+use super::{Target, bucket, fetch, print, prune};
 use crate::backups::connect;
 use crate::cli::connect::{client_of_task, read_task};
 
-/// Makes one backup, and deletes those that it supersedes.
+/// The reason why a server has no backup.
+const NO_INDEX: &str = "there is no index yet";
+
+/// Makes one backup, and deletes those that it supersedes. A server without indexes is not backed up.
 ///
 /// # Errors
 ///
@@ -28,18 +32,25 @@ pub fn run(path: &Path, patience: Duration) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match (&task.place.s3, &task.place.folder) {
         (Some(place), _) => runtime.block_on(into_bucket(&client, &task, place, patience)),
-        (None, Some(folder)) => {
-            private::create_folders(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-            let target = Target::within(folder);
-            let (contents, bytes) = runtime.block_on(to_file(&client, &target, None, patience))?;
-            print(&target.file.display().to_string(), &contents, bytes)?;
-            let name = target.name();
-            let indexes = contents.indexes.len() as u64;
-            prune(folder, &name, task.keep.get() as usize).with_context(|| only_prune_failed(&name))?;
-            report(&task, &BackupResult { name, bytes, indexes, documents: contents.documents })
-        }
+        (None, Some(folder)) => runtime.block_on(into_folder(&client, &task, folder, patience)),
         (None, None) => Ok(()),
     }
+}
+
+async fn into_folder(client: &Client, task: &BackupTask, folder: &Path, patience: Duration) -> anyhow::Result<()> {
+    private::create_folders(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let target = Target::within(folder);
+    let (partial, bytes) = fetch(client, &target, None, patience).await?;
+    let contents = partial.verify()?;
+    if contents.indexes.is_empty() {
+        return report_none(task);
+    }
+    partial.keep()?;
+    print(&target.file.display().to_string(), &contents, bytes)?;
+    let name = target.name();
+    let indexes = contents.indexes.len() as u64;
+    prune(folder, &name, task.keep.get() as usize).with_context(|| only_prune_failed(&name))?;
+    report(task, &BackupResult { name, bytes, indexes, documents: contents.documents })
 }
 
 async fn into_bucket(
@@ -50,7 +61,9 @@ async fn into_bucket(
 ) -> anyhow::Result<()> {
     let bucket = connect(place, &task.allowed_ranges).await?;
     let name = Name::at(jiff::Timestamp::now(), &task.writer);
-    let manifest = bucket::upload(client, &bucket, name.clone(), patience).await?;
+    let Some(manifest) = bucket::upload(client, &bucket, name.clone(), patience).await? else {
+        return report_none(task);
+    };
     let (indexes, documents) = (manifest.contents.indexes, manifest.contents.documents);
     let mut out = io::stdout();
     let place = bucket.place();
@@ -66,8 +79,14 @@ fn only_prune_failed(name: &str) -> String {
     format!("the backup {name} is complete, but those that it supersedes were not deleted")
 }
 
+/// A server without indexes may have lost them. So it gets no backup that would push out those that have them.
+fn report_none(task: &BackupTask) -> anyhow::Result<()> {
+    writeln!(io::stdout(), "{NO_INDEX}: no backup was stored, and none was deleted")?;
+    report(task, &NoBackup { reason: NO_INDEX.to_owned() })
+}
+
 /// Only a success is reported: after a failure, Kubernetes shows the end of the log instead.
-fn report(task: &BackupTask, result: &BackupResult) -> anyhow::Result<()> {
+fn report(task: &BackupTask, result: &impl Serialize) -> anyhow::Result<()> {
     let Some(file) = &task.result_file else { return Ok(()) };
     fs::write(file, serde_json::to_vec(result)?).with_context(|| format!("cannot write {}", file.display()))
 }
