@@ -77,8 +77,8 @@ impl Bucket {
     ///
     /// # Errors
     ///
-    /// When the bucket cannot be listed completely, a manifest cannot be read, or the backup `newest` is not among the
-    /// listed ones: nothing was deleted then. Also when a deletion fails.
+    /// When the bucket cannot be listed completely, or the backup `newest` is not among the listed ones: nothing was
+    /// deleted then. Also when deletions fail: the error is that of the first, and the others were tried nevertheless.
     pub async fn prune(&self, writer: &str, keep: usize, newest: &Name) -> Result<Vec<Name>, BackupError> {
         let listing = self.list().await?;
         if !listing.is_complete(newest) {
@@ -90,22 +90,32 @@ impl Bucket {
             if good.len() >= keep {
                 break;
             }
-            // One without an index must not take the place of one that has the data.
-            if self.good(name, &listing).await?.is_ok_and(|manifest| !manifest.contents.is_empty()) {
+            // One without an index must not take the place of one that has the data. Neither must one whose manifest
+            // cannot be read now. It is newer than the oldest that counts, so it stays.
+            let read = self.good(name, &listing).await;
+            if read.is_ok_and(|good| good.is_ok_and(|manifest| !manifest.contents.is_empty())) {
                 good.push(name.clone());
             }
         }
         let superseded = superseded(listing.all().filter(|name| name.is_of(writer)).cloned(), &good, keep);
+        let mut failed = None;
         for name in &superseded {
-            // The manifest first, so that a deletion that is interrupted leaves no backup without its file.
-            for key in [self.manifest_key(name), self.key(name)] {
-                match self.store.delete(&key).await {
-                    Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
-                    Err(error) => return Err(BackupError::of("delete a superseded backup")(error)),
-                }
+            if let Err(error) = self.delete(name).await {
+                failed.get_or_insert(error);
             }
         }
-        Ok(superseded)
+        failed.map_or(Ok(superseded), Err)
+    }
+
+    async fn delete(&self, name: &Name) -> Result<(), BackupError> {
+        // The manifest first, so that a deletion that is interrupted leaves no backup without its file.
+        for key in [self.manifest_key(name), self.key(name)] {
+            match self.store.delete(&key).await {
+                Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(BackupError::of("delete a superseded backup")(error)),
+            }
+        }
+        Ok(())
     }
 
     /// The manifest of a backup whose size is right, or the reason why the backup is not good.

@@ -247,6 +247,24 @@ async fn a_server_that_lost_its_indexes_deletes_no_backup() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_succeeds_although_older_ones_cannot_be_deleted() {
+    let bucket = Bucket::start().await;
+    let server = Server::start("{}").await;
+    server.add("a", &FACTS).await;
+    let folder = bucket.folder.path().join("volume");
+    let result = bucket.folder.path().join("result.json");
+    // A folder cannot be deleted like a file.
+    std::fs::create_dir_all(folder.join("ragengine-20250101T000000Z.tar")).unwrap();
+    let task = json!({
+        "server": server.url, "writer": "uid", "place": {"folder": folder}, "keep": 1, "resultFile": result,
+    });
+    let (succeeded, said, complained) = bucket.run("backup", &task).await;
+    assert!(succeeded && complained.contains("is complete, but not all that it supersedes"), "{said}{complained}");
+    let result: Value = serde_json::from_str(&std::fs::read_to_string(&result).unwrap()).unwrap();
+    assert!(folder.join(result["name"].as_str().unwrap()).is_file(), "{result}");
+}
+
 /// A server that sends the first half of a backup, and then nothing more.
 async fn half_of(server: &Server) -> String {
     let whole = reqwest::get(format!("{}/backup", server.url)).await.unwrap().bytes().await.unwrap();

@@ -24,7 +24,8 @@ const NO_INDEX: &str = "there is no index yet";
 ///
 /// # Errors
 ///
-/// When the task is invalid, or the backup failed. All earlier backups are unchanged then.
+/// When the task is invalid, or the backup failed. All earlier backups are unchanged then. A backup that is complete is a
+/// success, even if those that it supersedes cannot be deleted: another attempt would only add one more.
 pub fn run(path: &Path, patience: Duration) -> anyhow::Result<()> {
     let task: BackupTask = read_task(path)?;
     task.place.check().map_err(|wrong| anyhow!("the task in {}: place {wrong}", path.display()))?;
@@ -49,8 +50,8 @@ async fn into_folder(client: &Client, task: &BackupTask, folder: &Path, patience
     print(&target.file.display().to_string(), &contents, bytes)?;
     let name = target.name();
     let indexes = contents.indexes.len() as u64;
-    prune(folder, &name, task.keep.get() as usize).with_context(|| only_prune_failed(&name))?;
-    report(task, &BackupResult { name, bytes, indexes, documents: contents.documents })
+    report(task, &BackupResult { name: name.clone(), bytes, indexes, documents: contents.documents })?;
+    prune(folder, &name, task.keep.get() as usize).or_else(|error| warn_of_prune(&name, &error))
 }
 
 async fn into_bucket(
@@ -68,15 +69,21 @@ async fn into_bucket(
     let mut out = io::stdout();
     let place = bucket.place();
     writeln!(out, "{place}/{name}: {indexes} indexes, {documents} documents, {} bytes", manifest.bytes)?;
-    let superseded = bucket.prune(&task.writer, task.keep.get() as usize, &name).await;
-    for superseded in superseded.with_context(|| only_prune_failed(name.as_str()))? {
-        writeln!(out, "{place}/{superseded}: deleted")?;
+    report(task, &BackupResult { name: manifest.name, bytes: manifest.bytes, indexes, documents })?;
+    match bucket.prune(&task.writer, task.keep.get() as usize, &name).await {
+        Ok(superseded) => {
+            for superseded in superseded {
+                writeln!(out, "{place}/{superseded}: deleted")?;
+            }
+            Ok(())
+        }
+        Err(error) => warn_of_prune(name.as_str(), &error.into()),
     }
-    report(task, &BackupResult { name: manifest.name, bytes: manifest.bytes, indexes, documents })
 }
 
-fn only_prune_failed(name: &str) -> String {
-    format!("the backup {name} is complete, but those that it supersedes were not deleted")
+fn warn_of_prune(name: &str, error: &anyhow::Error) -> anyhow::Result<()> {
+    let complete = format!("the backup {name} is complete, but not all that it supersedes were deleted");
+    writeln!(io::stderr(), "ragengine: {complete}: {error:#}").map_err(Into::into)
 }
 
 /// A server without indexes may have lost them. So it gets no backup that would push out those that have them.
