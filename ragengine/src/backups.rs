@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 pub use chunks::ChunkReader;
 pub use head::has_no_index;
-pub use keep::{name_at, superseded};
+pub use keep::{Writer, superseded};
 use ragengine_backups::Bucket;
 use ragengine_settings::BackupBucket;
 use ragengine_settings::sync::AddressRange;

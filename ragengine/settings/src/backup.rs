@@ -21,7 +21,7 @@ pub struct BackupTask {
     /// The server's write token, if it requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_token: Option<SecretReference>,
-    /// Who writes the backup, such as the uid of a RAGEngine. In a bucket, only backups of the same writer are deleted.
+    /// Who writes the backup, such as the uid of a RAGEngine. Only backups of the same writer are deleted.
     pub writer: String,
     /// Where the backup is written to. A folder is created if it is missing.
     pub place: BackupPlace,

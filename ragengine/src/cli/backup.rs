@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::connect::{client, with_advice};
 use crate::args::Backup;
-use crate::backups::{has_no_index, name_at, names, superseded};
+use crate::backups::{Writer, has_no_index, names, superseded};
 
 /// Writes a backup to a temporary file, verifies it, and renames it to its final name.
 ///
@@ -41,7 +41,7 @@ pub fn run(arguments: &Backup) -> anyhow::Result<()> {
         (Some(_), Some(_)) if contents.indexes.is_empty() => {
             writeln!(io::stdout(), "there is no index in it, so no older backup was deleted").map_err(Into::into)
         }
-        (Some(folder), Some(keep)) => prune(folder, &target.name(), keep as usize),
+        (Some(folder), Some(keep)) => prune(folder, Writer::Unnamed, &target.name(), keep as usize),
         _ => Ok(()),
     }
 }
@@ -109,8 +109,8 @@ pub(super) struct Target {
 
 impl Target {
     /// A backup that starts now, in a folder.
-    fn within(folder: &Path) -> Self {
-        Self { file: folder.join(name_at(jiff::Timestamp::now())), folder: Some(folder.to_owned()) }
+    fn within(folder: &Path, writer: Writer<'_>) -> Self {
+        Self { file: folder.join(writer.name_at(jiff::Timestamp::now())), folder: Some(folder.to_owned()) }
     }
 
     /// The name of the file.
@@ -122,7 +122,7 @@ impl Target {
 fn target(arguments: &Backup) -> anyhow::Result<Target> {
     let Some(output) = &arguments.output else { bail!("--output is missing") };
     match (output.is_dir(), arguments.keep) {
-        (true, _) => Ok(Target::within(output)),
+        (true, _) => Ok(Target::within(output, Writer::Unnamed)),
         (false, Some(_)) => bail!("--keep needs a folder, but {} is not a folder", output.display()),
         (false, None) => Ok(Target { file: output.clone(), folder: None }),
     }
@@ -147,10 +147,10 @@ async fn download(
     Ok(bytes)
 }
 
-/// Deletes the backups in a folder that `newest`, which was just written, and the newest `keep - 1` others that have an
-/// index supersede. Files with other names stay.
-fn prune(folder: &Path, newest: &str, keep: usize) -> anyhow::Result<()> {
-    for name in superseded(names(folder)?, newest, keep, |name| !has_no_index(&folder.join(name))) {
+/// Deletes the backups of a writer in a folder that `newest`, which it has just written, and its newest `keep - 1` others
+/// that have an index supersede. Files with other names stay.
+fn prune(folder: &Path, writer: Writer<'_>, newest: &str, keep: usize) -> anyhow::Result<()> {
+    for name in superseded(names(folder)?, writer, newest, keep, |name| !has_no_index(&folder.join(name))) {
         let path = folder.join(name);
         std::fs::remove_file(&path).with_context(|| format!("cannot delete the old backup {}", path.display()))?;
         writeln!(io::stdout(), "{}: deleted", path.display())?;

@@ -1,10 +1,12 @@
 //! Backups in a bucket of a real S3 server: the commands with a task, and an engine that begins with a backup.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
 use ragengine::app::start;
+use ragengine_backups::Name;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -208,10 +210,24 @@ async fn a_task_may_name_a_folder() {
     let server = Server::start("{}").await;
     server.add("a", &FACTS[..2]).await;
     let folder = bucket.folder.path().join("volume/docs");
+    std::fs::create_dir_all(&folder).unwrap();
+    let names = || {
+        let entries = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        entries.collect::<BTreeSet<String>>()
+    };
+    let of = |writer| Name::at("2025-01-02T00:00:00Z".parse().unwrap(), writer).to_string();
+    // The second was written by another engine of this name, the third by an earlier version.
+    let before = [of("uid"), of("uid-of-another"), "ragengine-20250101T000000Z.tar".to_owned()];
+    for name in &before {
+        std::fs::write(folder.join(name), "x").unwrap();
+    }
     let place = json!({"folder": folder});
     let task = json!({"server": server.url, "writer": "uid", "place": place, "keep": 1});
     let (succeeded, said, complained) = bucket.run("backup", &task).await;
     assert!(succeeded && said.contains("1 indexes, 2 documents"), "{said}{complained}");
+    let left = names();
+    assert!(left.len() == 3 && !left.contains(&before[0]) && left.is_superset(&before[1..].iter().cloned().collect()));
+    assert!(left.last().is_some_and(|newest| Name::parse(newest).is_some_and(|name| name.is_of("uid"))), "{left:?}");
 
     let yaml = json!({"bootstrap": {"restore": {"place": place}}}).to_string();
     let other = Server::start(&yaml).await;
@@ -255,7 +271,8 @@ async fn a_backup_succeeds_although_older_ones_cannot_be_deleted() {
     let folder = bucket.folder.path().join("volume");
     let result = bucket.folder.path().join("result.json");
     // A folder cannot be deleted like a file.
-    std::fs::create_dir_all(folder.join("ragengine-20250101T000000Z.tar")).unwrap();
+    let superseded = Name::at("2025-01-01T00:00:00Z".parse().unwrap(), "uid");
+    std::fs::create_dir_all(folder.join(superseded.as_str())).unwrap();
     let task = json!({
         "server": server.url, "writer": "uid", "place": {"folder": folder}, "keep": 1, "resultFile": result,
     });

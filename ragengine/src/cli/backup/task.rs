@@ -14,7 +14,7 @@ use ragengine_settings::backup::{BackupResult, BackupTask, NoBackup};
 use serde::Serialize;
 
 use super::{Target, bucket, fetch, print, prune};
-use crate::backups::connect;
+use crate::backups::{Writer, connect};
 use crate::cli::connect::{client_of_task, read_task};
 
 /// The reason why a server has no backup.
@@ -40,7 +40,8 @@ pub fn run(path: &Path, patience: Duration) -> anyhow::Result<()> {
 
 async fn into_folder(client: &Client, task: &BackupTask, folder: &Path, patience: Duration) -> anyhow::Result<()> {
     private::create_folders(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let target = Target::within(folder);
+    let writer = Writer::Named(&task.writer);
+    let target = Target::within(folder, writer);
     let (partial, bytes) = fetch(client, &target, None, patience).await?;
     let contents = partial.verify()?;
     if contents.indexes.is_empty() {
@@ -51,7 +52,7 @@ async fn into_folder(client: &Client, task: &BackupTask, folder: &Path, patience
     let name = target.name();
     let indexes = contents.indexes.len() as u64;
     report(task, &BackupResult { name: name.clone(), bytes, indexes, documents: contents.documents })?;
-    prune(folder, &name, task.keep.get() as usize).or_else(|error| warn_of_prune(&name, &error))
+    prune(folder, writer, &name, task.keep.get() as usize).or_else(|error| warn_of_prune(&name, &error))
 }
 
 async fn into_bucket(
