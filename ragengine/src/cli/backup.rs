@@ -3,6 +3,7 @@
 mod bucket;
 mod file;
 mod task;
+mod waiting;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ pub(super) use file::Contents;
 pub use file::verify;
 use file::{Partial, remove_leftovers};
 use indicatif::{ProgressBar, ProgressStyle};
-use ragengine_client::Client;
+use ragengine_client::{Client, Download};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
@@ -53,29 +54,28 @@ pub(super) async fn to_file(
     index: Option<&str>,
     patience: Duration,
 ) -> anyhow::Result<(Contents, u64)> {
-    let (partial, bytes) = fetch(client, target, index, patience).await?;
+    let download = unless_stopped(begin(client, index, patience)).await.map_err(with_advice)?;
+    let (partial, bytes) = fetch(download, target, patience).await?;
     let contents = partial.verify()?;
     partial.keep()?;
     Ok((contents, bytes))
 }
 
+/// Asks the server for a backup of all indexes, or of one.
+async fn begin(client: &Client, index: Option<&str>, patience: Duration) -> anyhow::Result<Download> {
+    let begun = timeout(patience, client.backup(index)).await.with_context(|| silent(patience))?;
+    begun.map_err(Into::into)
+}
+
 /// Writes a backup to the temporary file of a target. Returns the file and its size in bytes.
-async fn fetch(
-    client: &Client,
-    target: &Target,
-    index: Option<&str>,
-    patience: Duration,
-) -> anyhow::Result<(Partial, u64)> {
+async fn fetch(download: Download, target: &Target, patience: Duration) -> anyhow::Result<(Partial, u64)> {
     if let Some(folder) = &target.folder {
         remove_leftovers(folder)?;
     }
     let mut partial = Partial::begin(&target.file)?;
-    let bytes = tokio::select! {
-        bytes = download(client, &mut partial, index, patience) => bytes,
-        // The error drops `partial`, which deletes the temporary file.
-        stopped = stop_signal() => Err(stopped.err().map_or_else(stopped_by_signal, Into::into)),
-    };
-    Ok((partial, bytes.map_err(with_advice)?))
+    // An error drops `partial`, which deletes the temporary file.
+    let bytes = unless_stopped(receive(download, &mut partial, patience)).await.map_err(with_advice)?;
+    Ok((partial, bytes))
 }
 
 fn print(what: &str, contents: &Contents, bytes: u64) -> io::Result<()> {
@@ -83,8 +83,12 @@ fn print(what: &str, contents: &Contents, bytes: u64) -> io::Result<()> {
     writeln!(io::stdout(), "{what}: {indexes} indexes, {documents} documents, {bytes} bytes")
 }
 
-fn stopped_by_signal() -> anyhow::Error {
-    anyhow!("stopped by a signal")
+/// Fails when a signal arrives before the end.
+async fn unless_stopped<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::select! {
+        done = work => done,
+        stopped = stop_signal() => Err(stopped.err().map_or_else(|| anyhow!("stopped by a signal"), Into::into)),
+    }
 }
 
 /// Waits for SIGTERM, SIGHUP or SIGINT.
@@ -128,17 +132,14 @@ fn target(arguments: &Backup) -> anyhow::Result<Target> {
     }
 }
 
-async fn download(
-    client: &Client,
-    partial: &mut Partial,
-    index: Option<&str>,
-    patience: Duration,
-) -> anyhow::Result<u64> {
-    let silent = || format!("no data arrived for {} s", patience.as_secs());
-    let mut backup = timeout(patience, client.backup(index)).await.with_context(silent)??;
+fn silent(patience: Duration) -> String {
+    format!("no data arrived for {} s", patience.as_secs())
+}
+
+async fn receive(mut download: Download, partial: &mut Partial, patience: Duration) -> anyhow::Result<u64> {
     let bar = progress_bar();
     let mut bytes = 0;
-    while let Some(chunk) = timeout(patience, backup.chunk()).await.with_context(silent)?? {
+    while let Some(chunk) = timeout(patience, download.chunk()).await.with_context(|| silent(patience))?? {
         partial.write(chunk.as_ref())?;
         bytes += chunk.as_ref().len() as u64;
         bar.set_position(bytes);

@@ -1,6 +1,7 @@
 //! Backups in a bucket of a real S3 server: the commands with a task, and an engine that begins with a backup.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::process::program;
 use crate::support::{FACTS, Server, copy_folder, settings};
@@ -280,6 +281,46 @@ async fn a_backup_succeeds_although_older_ones_cannot_be_deleted() {
     assert!(succeeded && complained.contains("is complete, but not all that it supersedes"), "{said}{complained}");
     let result: Value = serde_json::from_str(&std::fs::read_to_string(&result).unwrap()).unwrap();
     assert!(folder.join(result["name"].as_str().unwrap()).is_file(), "{result}");
+}
+
+/// After a while, answers at this address: at first that the server starts, then what the server answers.
+async fn start_late(address: SocketAddr, server: String) {
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let listener = TcpListener::bind(address).await.unwrap();
+    let (mut socket, _) = listener.accept().await.unwrap();
+    let mut request = [0; 4096];
+    assert!(socket.read(&mut request).await.unwrap() > 0);
+    let reply = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    socket.write_all(reply).await.unwrap();
+    drop(socket);
+    loop {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut real = TcpStream::connect(server.strip_prefix("http://").unwrap()).await.unwrap();
+        tokio::spawn(async move { tokio::io::copy_bidirectional(&mut socket, &mut real).await });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_waits_for_a_server_that_starts() {
+    let bucket = Bucket::start().await;
+    let server = Server::start("{}").await;
+    server.add("a", &FACTS).await;
+    for place in [bucket.place(), json!({"folder": bucket.folder.path().join("volume")})] {
+        let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let starting = tokio::spawn(start_late(address, server.url.clone()));
+        let task = json!({
+            "server": format!("http://{address}"), "writer": "uid", "place": place, "keep": 1,
+            "allowedRanges": ["127.0.0.0/8"],
+        });
+        let (succeeded, said, complained) = bucket.run("backup", &task).await;
+        assert!(succeeded && said.contains("1 indexes, 5 documents"), "{said}{complained}");
+        assert_eq!(complained.lines().count(), 2, "{complained}");
+        assert!(
+            complained.contains("Waiting for the server") && complained.contains("was ready after"),
+            "{complained}"
+        );
+        starting.abort();
+    }
 }
 
 /// A server that sends the first half of a backup, and then nothing more.

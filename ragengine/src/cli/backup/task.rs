@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use ragengine_backups::Name;
-use ragengine_client::Client;
+use ragengine_client::{Client, Download};
 use ragengine_index::private;
 use ragengine_settings::BackupBucket;
 use ragengine_settings::backup::{BackupResult, BackupTask, NoBackup};
 use serde::Serialize;
 
-use super::{Target, bucket, fetch, print, prune};
+use super::waiting::until_taken;
+use super::{Target, begin, bucket, fetch, print, prune, unless_stopped};
 use crate::backups::{Writer, connect};
-use crate::cli::connect::{client_of_task, read_task};
+use crate::cli::connect::{client_of_task, read_task, with_advice};
 
 /// The reason why a server has no backup.
 const NO_INDEX: &str = "there is no index yet";
@@ -38,11 +39,19 @@ pub fn run(path: &Path, patience: Duration) -> anyhow::Result<()> {
     }
 }
 
+/// Asks the server for a backup, and waits while it starts or is busy.
+async fn begun(client: &Client, patience: Duration) -> anyhow::Result<Download> {
+    let mut log = io::stderr();
+    let waiting = until_taken(|| begin(client, None, patience), &mut log, fastrand::f64);
+    unless_stopped(waiting).await.map_err(with_advice)
+}
+
 async fn into_folder(client: &Client, task: &BackupTask, folder: &Path, patience: Duration) -> anyhow::Result<()> {
     private::create_folders(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let download = begun(client, patience).await?;
     let writer = Writer::Named(&task.writer);
     let target = Target::within(folder, writer);
-    let (partial, bytes) = fetch(client, &target, None, patience).await?;
+    let (partial, bytes) = fetch(download, &target, patience).await?;
     let contents = partial.verify()?;
     if contents.indexes.is_empty() {
         return report_none(task);
@@ -62,8 +71,9 @@ async fn into_bucket(
     patience: Duration,
 ) -> anyhow::Result<()> {
     let bucket = connect(place, &task.allowed_ranges).await?;
+    let download = begun(client, patience).await?;
     let name = Name::at(jiff::Timestamp::now(), &task.writer);
-    let Some(manifest) = bucket::upload(client, &bucket, name.clone(), patience).await? else {
+    let Some(manifest) = bucket::upload(download, &bucket, name.clone(), patience).await? else {
         return report_none(task);
     };
     let (indexes, documents) = (manifest.contents.indexes, manifest.contents.documents);
