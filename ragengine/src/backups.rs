@@ -1,6 +1,7 @@
 //! Places with backups: folders and buckets.
 
 mod chunks;
+mod head;
 mod keep;
 
 use std::path::{Path, PathBuf};
@@ -8,7 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 pub use chunks::ChunkReader;
-pub use keep::{name_at, superseded};
+pub use head::has_no_index;
+pub use keep::{Writer, superseded};
 use ragengine_backups::Bucket;
 use ragengine_settings::BackupBucket;
 use ragengine_settings::sync::AddressRange;
@@ -33,18 +35,20 @@ pub async fn connect(settings: &BackupBucket, allowed_ranges: &[AddressRange]) -
     Ok(Bucket::connect(&settings.into(), &access).await?)
 }
 
-/// Returns the backup file at a path: the file itself, or the newest backup in the folder.
+/// Returns the backup file at a path: the file itself, or the newest backup in the folder that has an index.
 ///
 /// # Errors
 ///
-/// When the folder cannot be read or has no backup.
+/// When the folder cannot be read or has no such backup.
 pub fn find(input: &Path) -> anyhow::Result<PathBuf> {
     if !input.is_dir() {
         return Ok(input.to_owned());
     }
-    match keep::newest(names(input)?) {
-        Some(name) => Ok(input.join(name)),
-        None => bail!("there is no backup in {}", input.display()),
+    let backups = keep::newest_first(names(input)?);
+    match (backups.iter().map(|name| input.join(name)).find(|path| !has_no_index(path)), backups.first()) {
+        (Some(path), _) => Ok(path),
+        (None, Some(newest)) => bail!("there is no backup in {} but {newest}, which has no index", input.display()),
+        (None, None) => bail!("there is no backup in {}", input.display()),
     }
 }
 

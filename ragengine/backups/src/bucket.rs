@@ -6,7 +6,8 @@ use ragengine_sources::{Access, connect_bucket};
 
 use crate::listing::{Listing, list};
 use crate::manifest::MAX_MANIFEST_BYTES;
-use crate::{BackupError, Manifest, Name, Upload, retention};
+use crate::retention::superseded;
+use crate::{BackupError, Manifest, Name, Upload};
 
 /// The backups below a prefix of a bucket.
 #[derive(Debug, Clone)]
@@ -44,7 +45,7 @@ impl Bucket {
         Upload::begin(self.clone(), name).await
     }
 
-    /// The newest complete backup, or the complete backup of this name. Backups of all writers count.
+    /// The newest complete backup that has an index, or the complete backup of this name. Backups of all writers count.
     ///
     /// # Errors
     ///
@@ -60,47 +61,61 @@ impl Bucket {
         }
         let mut refused = None;
         for name in listing.complete() {
-            match self.good(name, &listing).await? {
+            let hint = match self.good(name, &listing).await? {
+                Ok(manifest) if manifest.contents.is_empty() => format!(", but {name}, which has no index"),
                 Ok(manifest) => return Ok(manifest),
-                Err(reason) => drop(refused.get_or_insert(format!(", and {name} is damaged: {reason}"))),
-            }
+                Err(reason) => format!(", and {name} is damaged: {reason}"),
+            };
+            refused.get_or_insert(hint);
         }
         Err(missing(refused.unwrap_or_else(|| listing.hint())))
     }
 
-    /// Deletes the backups of a writer that the newest `keep` good ones supersede, and older leftovers of its uploads.
+    /// Deletes the backups of a writer that `newest`, which it has just written, and the newest `keep - 1` other good ones
+    /// supersede, and older leftovers of its uploads. `newest` stays even if the names of the others are of a later time.
     /// Returns the deleted names.
     ///
     /// # Errors
     ///
-    /// When the bucket cannot be listed completely, a manifest cannot be read, or the backup `newest` is not among the
-    /// listed ones: nothing was deleted then. Also when a deletion fails.
+    /// When the bucket cannot be listed completely, or the backup `newest` is not among the listed ones: nothing was
+    /// deleted then. Also when deletions fail: the error is that of the first, and the others were tried nevertheless.
     pub async fn prune(&self, writer: &str, keep: usize, newest: &Name) -> Result<Vec<Name>, BackupError> {
         let listing = self.list().await?;
         if !listing.is_complete(newest) {
             let reason = format!("the listing of {} lacks the new backup {newest}", self.place);
             return Err(BackupError::Request { action: "delete superseded backups", reason });
         }
-        let mut good = Vec::new();
-        for name in listing.complete().filter(|name| name.is_of(writer)) {
-            if good.len() == keep {
+        let mut good = vec![newest.clone()];
+        for name in listing.complete().filter(|name| name.is_of(writer) && *name != newest) {
+            if good.len() >= keep {
                 break;
             }
-            if self.good(name, &listing).await?.is_ok() {
+            // One without an index must not take the place of one that has the data. Neither must one whose manifest
+            // cannot be read now. It is newer than the oldest that counts, so it stays.
+            let read = self.good(name, &listing).await;
+            if read.is_ok_and(|good| good.is_ok_and(|manifest| !manifest.contents.is_empty())) {
                 good.push(name.clone());
             }
         }
-        let superseded = retention::superseded(&listing, &good, writer, keep);
+        let superseded = superseded(listing.all().filter(|name| name.is_of(writer)).cloned(), &good, keep);
+        let mut failed = None;
         for name in &superseded {
-            // The manifest first, so that a deletion that is interrupted leaves no backup without its file.
-            for key in [self.manifest_key(name), self.key(name)] {
-                match self.store.delete(&key).await {
-                    Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
-                    Err(error) => return Err(BackupError::of("delete a superseded backup")(error)),
-                }
+            if let Err(error) = self.delete(name).await {
+                failed.get_or_insert(error);
             }
         }
-        Ok(superseded)
+        failed.map_or(Ok(superseded), Err)
+    }
+
+    async fn delete(&self, name: &Name) -> Result<(), BackupError> {
+        // The manifest first, so that a deletion that is interrupted leaves no backup without its file.
+        for key in [self.manifest_key(name), self.key(name)] {
+            match self.store.delete(&key).await {
+                Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(BackupError::of("delete a superseded backup")(error)),
+            }
+        }
+        Ok(())
     }
 
     /// The manifest of a backup whose size is right, or the reason why the backup is not good.

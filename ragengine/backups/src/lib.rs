@@ -20,4 +20,5 @@ pub use bucket::Bucket;
 pub use error::BackupError;
 pub use manifest::{Contents, Manifest};
 pub use name::Name;
+pub use retention::superseded;
 pub use upload::Upload;

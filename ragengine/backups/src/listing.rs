@@ -22,6 +22,11 @@ impl Listing {
         self.files.keys().rev().filter(|name| self.manifests.contains(*name))
     }
 
+    /// The names of all files and manifests. That of a complete backup comes twice.
+    pub fn all(&self) -> impl Iterator<Item = &Name> {
+        self.files.keys().chain(&self.manifests)
+    }
+
     /// Whether a backup has a file and a manifest.
     pub fn is_complete(&self, name: &Name) -> bool {
         self.files.contains_key(name) && self.manifests.contains(name)

@@ -35,6 +35,13 @@ pub struct Contents {
     pub documents: u64,
 }
 
+impl Contents {
+    /// Whether there is no index. Earlier versions stored such backups, for example of a server that had lost its volume.
+    pub fn is_empty(&self) -> bool {
+        self.indexes == 0
+    }
+}
+
 impl Manifest {
     /// Reads the manifest of a backup.
     ///

@@ -1,13 +1,9 @@
-use crate::Name;
-use crate::listing::Listing;
-
-/// The backups to delete, the oldest first: those of the writer that are older than each of its newest `keep` good ones.
-/// Leftovers without a manifest and damaged backups of that age are among them. `good` are good backups of the writer,
-/// the newest first; with fewer than `keep`, nothing is deleted.
-pub fn superseded(listing: &Listing, good: &[Name], writer: &str, keep: usize) -> Vec<Name> {
-    let Some(oldest_kept) = keep.checked_sub(1).and_then(|last| good.get(last)) else { return Vec::new() };
-    let mut superseded: Vec<Name> = listing.files.keys().chain(&listing.manifests).cloned().collect();
-    superseded.retain(|name| name.is_of(writer) && name < oldest_kept);
+/// The backups to delete, the oldest first: those that are older than each of the first `keep` of these good ones. With
+/// fewer than `keep` of them, nothing is deleted. A good one that is among the first is never deleted, however old its
+/// name says it is.
+pub fn superseded<N: Ord>(backups: impl IntoIterator<Item = N>, good: &[N], keep: usize) -> Vec<N> {
+    let Some(oldest_kept) = good.get(..keep).and_then(|kept| kept.iter().min()) else { return Vec::new() };
+    let mut superseded: Vec<N> = backups.into_iter().filter(|name| name < oldest_kept).collect();
     superseded.sort_unstable();
     superseded.dedup();
     superseded
@@ -17,20 +13,9 @@ pub fn superseded(listing: &Listing, good: &[Name], writer: &str, keep: usize) -
 mod tests {
     use super::*;
 
-    fn name(day: u32, writer: &str) -> Name {
-        Name::at(format!("2026-11-{day:02}T02:30:00Z").parse().unwrap(), writer)
-    }
-
     #[test]
     fn only_what_the_newest_good_backups_supersede_is_deleted() {
-        let mut listing = Listing::default();
-        for day in 1..=6 {
-            listing.files.insert(name(day, "a"), 1);
-        }
-        // The uploads of the first and the fifth day were interrupted.
-        listing.manifests.extend([2, 3, 4, 6].map(|day| name(day, "a")));
-        listing.files.insert(name(1, "b"), 1);
-        let good: Vec<Name> = [6, 4, 3, 2].map(|day| name(day, "a")).to_vec();
+        let good = [6, 4, 3, 2];
         for (keep, gone) in [
             (0, vec![]),
             (1, vec![1, 2, 3, 4, 5]),
@@ -40,30 +25,38 @@ mod tests {
             (5, vec![]),
             (9, vec![]),
         ] {
-            let gone: Vec<Name> = gone.into_iter().map(|day| name(day, "a")).collect();
-            assert_eq!(superseded(&listing, &good, "a", keep), gone, "{keep}");
+            assert_eq!(superseded([5, 3, 1, 2, 4, 6, 3], &good, keep), gone, "{keep}");
         }
-        assert_eq!(superseded(&listing, &[], "a", 1), []);
+        assert!(superseded([1, 2], &[], 1).is_empty());
+    }
+
+    #[test]
+    fn the_first_good_backup_stays_although_others_are_newer() {
+        // The clock was ahead when 7, 8 and 9 were made.
+        for (keep, gone) in [(1, vec![1]), (2, vec![1]), (4, vec![1]), (5, vec![])] {
+            assert_eq!(superseded([1, 2, 7, 8, 9], &[2, 9, 8, 7], keep), gone, "{keep}");
+        }
+    }
+
+    #[test]
+    fn two_backups_at_once_do_not_delete_each_other() {
+        assert_eq!(superseded([1, 2, 3], &[2], 1), [1]);
+        assert_eq!(superseded([1, 2, 3], &[3], 1), [1, 2]);
     }
 
     #[test]
     fn an_incomplete_listing_never_leads_to_another_deletion() {
-        let all: Vec<Name> = (1..=8).map(|day| name(day, "a")).collect();
-        let whole = Listing {
-            files: all.iter().map(|name| (name.clone(), 1)).collect(),
-            manifests: all.iter().cloned().collect(),
-        };
-        let good: Vec<Name> = all.iter().rev().cloned().collect();
-        let expected = superseded(&whole, &good, "a", 3);
-        for lost in 0..256_u32 {
-            let seen = |name: &Name| all.iter().position(|other| other == name).is_some_and(|at| lost >> at & 1 == 0);
-            let part = Listing {
-                files: whole.files.clone().into_iter().filter(|(name, _)| seen(name)).collect(),
-                manifests: whole.manifests.iter().filter(|name| seen(name)).cloned().collect(),
+        for newest in [8, 1, 5] {
+            let good = |seen: &dyn Fn(i32) -> bool| -> Vec<i32> {
+                let others = (1..=8).rev().filter(|name| *name != newest && seen(*name));
+                [newest].into_iter().chain(others).collect()
             };
-            let good: Vec<Name> = good.iter().filter(|name| seen(name)).cloned().collect();
-            let deleted = superseded(&part, &good, "a", 3);
-            assert!(deleted.iter().all(|name| expected.contains(name)), "{lost:b}: {deleted:?}");
+            let expected = superseded(1..=8, &good(&|_| true), 3);
+            for lost in 0..256_u32 {
+                let seen = |name: i32| lost >> (name - 1) & 1 == 0;
+                let deleted = superseded((1..=8).filter(|name| seen(*name)), &good(&seen), 3);
+                assert!(deleted.iter().all(|name| expected.contains(name)), "{newest} {lost:b}: {deleted:?}");
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ mod hash;
 pub mod wire;
 
 #[cfg(feature = "http")]
-pub use backup::RestoreOptions;
+pub use backup::{Download, RestoreOptions};
 #[cfg(feature = "http")]
 pub use client::{Client, ClientError};
 pub use hash::{content_hash, default_doc_id};

@@ -21,7 +21,7 @@ pub struct BackupTask {
     /// The server's write token, if it requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_token: Option<SecretReference>,
-    /// Who writes the backup, such as the uid of a RAGEngine. In a bucket, only backups of the same writer are deleted.
+    /// Who writes the backup, such as the uid of a RAGEngine. Only backups of the same writer are deleted.
     pub writer: String,
     /// Where the backup is written to. A folder is created if it is missing.
     pub place: BackupPlace,
@@ -30,7 +30,8 @@ pub struct BackupTask {
     /// Addresses that the bucket may have although they are link-local, loopback or the Kubernetes API server's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_ranges: Vec<AddressRange>,
-    /// The file that gets a [`BackupResult`] as JSON once the backup is complete.
+    /// The file that gets a [`BackupResult`] as JSON once the backup is complete, or a [`NoBackup`] if there was nothing to
+    /// back up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_file: Option<PathBuf>,
 }
@@ -47,6 +48,14 @@ pub struct BackupResult {
     pub indexes: u64,
     /// Number of documents in all indexes.
     pub documents: u64,
+}
+
+/// What a process reports that succeeded without a backup. It cannot be read as a [`BackupResult`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NoBackup {
+    /// Why there is no backup, as a clause.
+    pub reason: String,
 }
 
 /// One restore into a running server.
@@ -89,6 +98,13 @@ mod tests {
             let task: BackupTask = serde_saphyr::from_str(&text.replace("{folder: /backups}", place)).unwrap();
             assert!(task.place.check().is_err(), "{place}");
         }
+    }
+
+    #[test]
+    fn the_lack_of_a_backup_is_not_taken_for_one() {
+        let none = serde_json::to_string(&NoBackup { reason: "there is no index yet".to_owned() }).unwrap();
+        assert_eq!(none, r#"{"reason":"there is no index yet"}"#);
+        assert!(serde_json::from_str::<BackupResult>(&none).is_err());
     }
 
     #[test]

@@ -126,6 +126,34 @@ async fn an_empty_server_can_be_backed_up() {
     assert!(restore(&server.url, &file, &[]).await.0);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_without_an_index_does_not_push_out_others() {
+    let (server, folder, file) = backed_up("{}").await;
+    let good = "ragengine-20250101T000000Z.tar";
+    std::fs::rename(&file, folder.path().join(good)).unwrap();
+    for index in ["a", "b"] {
+        server.delete(&format!("/indexes/{index}")).await.ok();
+    }
+    let (succeeded, said, complained) = back_up(&server.url, folder.path(), &["--keep", "1"]).await;
+    assert!(succeeded && said.contains("no older backup was deleted"), "{said}{complained}");
+    assert_eq!((files(folder.path()).len(), &files(folder.path())[0]), (2, &good.to_owned()));
+    // The newest one has no index.
+    let (succeeded, said, complained) = restore(&server.url, folder.path(), &[]).await;
+    assert!(succeeded && said.contains("7 documents restored: a, b"), "{said}{complained}");
+    // A later one supersedes both only once enough have an index.
+    for keep in ["2", "1"] {
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        assert!(files(folder.path()).contains(&good.to_owned()));
+        assert!(back_up(&server.url, folder.path(), &["--keep", keep]).await.0);
+    }
+    assert_eq!(files(folder.path()).len(), 1);
+    std::fs::remove_file(folder.path().join(&files(folder.path())[0])).unwrap();
+    let none = Server::start("{}").await;
+    assert!(back_up(&none.url, folder.path(), &[]).await.0);
+    let (succeeded, _, complained) = restore(&server.url, folder.path(), &[]).await;
+    assert!(!succeeded && complained.contains("which has no index"), "{complained}");
+}
+
 const WRITERS: usize = 3;
 
 /// Number of documents that are acknowledged before the backup begins.
@@ -281,6 +309,7 @@ async fn an_interrupted_backup_leaves_no_file() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_folder_keeps_the_newest_files() {
     let server = Server::start("{}").await;
+    server.add("a", &FACTS[..1]).await;
     let folder = tempfile::tempdir().unwrap();
     for name in [
         "ragengine-20250101T000000Z.tar",
@@ -297,7 +326,7 @@ async fn a_backup_folder_keeps_the_newest_files() {
         (left.len(), &left[..2]),
         (3, &["mine.tar".to_owned(), "ragengine-20250102T000000Z.tar".to_owned()][..])
     );
-    let (succeeded, said, _) = restore(&server.url, folder.path(), &[]).await;
+    let (succeeded, said, _) = restore(&server.url, folder.path(), &["--overwrite"]).await;
     assert!(succeeded && said.contains(&left[2]), "{said}");
     // A backup that failed deletes nothing.
     let (succeeded, ..) = back_up("http://127.0.0.1:9", folder.path(), &["--keep", "1"]).await;

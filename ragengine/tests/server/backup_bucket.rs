@@ -1,15 +1,18 @@
 //! Backups in a bucket of a real S3 server: the commands with a task, and an engine that begins with a backup.
 
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
 use ragengine::app::start;
+use ragengine_backups::Name;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::process::program;
 use crate::support::{FACTS, Server, copy_folder, settings};
@@ -208,14 +211,116 @@ async fn a_task_may_name_a_folder() {
     let server = Server::start("{}").await;
     server.add("a", &FACTS[..2]).await;
     let folder = bucket.folder.path().join("volume/docs");
+    std::fs::create_dir_all(&folder).unwrap();
+    let names = || {
+        let entries = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        entries.collect::<BTreeSet<String>>()
+    };
+    let of = |writer| Name::at("2025-01-02T00:00:00Z".parse().unwrap(), writer).to_string();
+    // The second was written by another engine of this name, the third by an earlier version.
+    let before = [of("uid"), of("uid-of-another"), "ragengine-20250101T000000Z.tar".to_owned()];
+    for name in &before {
+        std::fs::write(folder.join(name), "x").unwrap();
+    }
     let place = json!({"folder": folder});
     let task = json!({"server": server.url, "writer": "uid", "place": place, "keep": 1});
     let (succeeded, said, complained) = bucket.run("backup", &task).await;
     assert!(succeeded && said.contains("1 indexes, 2 documents"), "{said}{complained}");
+    let left = names();
+    assert!(left.len() == 3 && !left.contains(&before[0]) && left.is_superset(&before[1..].iter().cloned().collect()));
+    assert!(left.last().is_some_and(|newest| Name::parse(newest).is_some_and(|name| name.is_of("uid"))), "{left:?}");
 
     let yaml = json!({"bootstrap": {"restore": {"place": place}}}).to_string();
     let other = Server::start(&yaml).await;
     assert_eq!(other.get("/indexes").await.ok(), json!(["a"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_lost_its_indexes_deletes_no_backup() {
+    let bucket = Bucket::start().await;
+    let (server, lost) = (Server::start("{}").await, Server::start("{}").await);
+    server.add("a", &FACTS).await;
+    assert!(bucket.back_up(&server, 1).await.0);
+    let result = bucket.folder.path().join("result.json");
+    let volume = bucket.folder.path().join("volume");
+    for place in [bucket.place(), json!({"folder": volume})] {
+        let task = |server: &Server| {
+            json!({
+                "server": server.url, "writer": "uid", "place": place, "keep": 1, "resultFile": result,
+                "allowedRanges": ["127.0.0.0/8"],
+            })
+        };
+        assert!(bucket.run("backup", &task(&server)).await.0);
+        let before = (bucket.objects(), std::fs::read_dir(&volume).map_or(0, Iterator::count));
+        // Names have seconds.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        let (succeeded, said, complained) = bucket.run("backup", &task(&lost)).await;
+        assert!(succeeded && said.contains("there is no index yet: no backup was stored"), "{said}{complained}");
+        assert_eq!(std::fs::read_to_string(&result).unwrap(), r#"{"reason":"there is no index yet"}"#);
+        assert_eq!((bucket.objects(), std::fs::read_dir(&volume).map_or(0, Iterator::count)), before);
+        let from = json!({"place": place, "allowedRanges": ["127.0.0.0/8"]});
+        let yaml = json!({"bootstrap": {"restore": from}}).to_string();
+        assert_eq!(Server::start(&yaml).await.get("/indexes").await.ok(), json!(["a"]));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_succeeds_although_older_ones_cannot_be_deleted() {
+    let bucket = Bucket::start().await;
+    let server = Server::start("{}").await;
+    server.add("a", &FACTS).await;
+    let folder = bucket.folder.path().join("volume");
+    let result = bucket.folder.path().join("result.json");
+    // A folder cannot be deleted like a file.
+    let superseded = Name::at("2025-01-01T00:00:00Z".parse().unwrap(), "uid");
+    std::fs::create_dir_all(folder.join(superseded.as_str())).unwrap();
+    let task = json!({
+        "server": server.url, "writer": "uid", "place": {"folder": folder}, "keep": 1, "resultFile": result,
+    });
+    let (succeeded, said, complained) = bucket.run("backup", &task).await;
+    assert!(succeeded && complained.contains("is complete, but not all that it supersedes"), "{said}{complained}");
+    let result: Value = serde_json::from_str(&std::fs::read_to_string(&result).unwrap()).unwrap();
+    assert!(folder.join(result["name"].as_str().unwrap()).is_file(), "{result}");
+}
+
+/// After a while, answers at this address: at first that the server starts, then what the server answers.
+async fn start_late(address: SocketAddr, server: String) {
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let listener = TcpListener::bind(address).await.unwrap();
+    let (mut socket, _) = listener.accept().await.unwrap();
+    let mut request = [0; 4096];
+    assert!(socket.read(&mut request).await.unwrap() > 0);
+    let reply = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    socket.write_all(reply).await.unwrap();
+    drop(socket);
+    loop {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut real = TcpStream::connect(server.strip_prefix("http://").unwrap()).await.unwrap();
+        tokio::spawn(async move { tokio::io::copy_bidirectional(&mut socket, &mut real).await });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_waits_for_a_server_that_starts() {
+    let bucket = Bucket::start().await;
+    let server = Server::start("{}").await;
+    server.add("a", &FACTS).await;
+    for place in [bucket.place(), json!({"folder": bucket.folder.path().join("volume")})] {
+        let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let starting = tokio::spawn(start_late(address, server.url.clone()));
+        let task = json!({
+            "server": format!("http://{address}"), "writer": "uid", "place": place, "keep": 1,
+            "allowedRanges": ["127.0.0.0/8"],
+        });
+        let (succeeded, said, complained) = bucket.run("backup", &task).await;
+        assert!(succeeded && said.contains("1 indexes, 5 documents"), "{said}{complained}");
+        assert_eq!(complained.lines().count(), 2, "{complained}");
+        assert!(
+            complained.contains("Waiting for the server") && complained.contains("was ready after"),
+            "{complained}"
+        );
+        starting.abort();
+    }
 }
 
 /// A server that sends the first half of a backup, and then nothing more.

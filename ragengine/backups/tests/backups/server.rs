@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use futures_util::TryStreamExt as _;
 use hyper::body::Incoming;
@@ -30,8 +30,12 @@ pub struct Server {
     address: SocketAddr,
     /// The number of bytes that still fit in.
     room: Arc<AtomicU64>,
+    refused: Refused,
     root: TempDir,
 }
+
+/// The next requests that are refused: their methods, and parts of their paths.
+type Refused = Arc<Mutex<Vec<(Method, String)>>>;
 
 pub async fn server() -> Server {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -44,8 +48,9 @@ pub async fn server() -> Server {
         std::fs::write(secret.join(key), value).unwrap();
     }
     let room = Arc::new(AtomicU64::new(u64::MAX));
-    let address = serve(&root.path().join("s3"), Arc::clone(&room)).await;
-    Server { folder, address, room, root }
+    let refused = Refused::default();
+    let address = serve(&root.path().join("s3"), Arc::clone(&room), Arc::clone(&refused)).await;
+    Server { folder, address, room, refused, root }
 }
 
 impl Server {
@@ -68,6 +73,12 @@ impl Server {
         self.room.store(bytes, Ordering::Relaxed);
     }
 
+    /// Refuses the next request with this method for an object whose key contains this text, as one without the right.
+    /// Deletions name their keys in the body of a POST.
+    pub fn refuses_once(&self, method: Method, key: &str) {
+        self.refused.lock().unwrap().push((method, key.to_owned()));
+    }
+
     pub fn with_wrong_key(self) -> Self {
         std::fs::write(self.root.path().join("secret/AWS_SECRET_ACCESS_KEY"), "wrong-secret").unwrap();
         self
@@ -84,7 +95,7 @@ impl Server {
     }
 }
 
-async fn serve(folder: &Path, room: Arc<AtomicU64>) -> SocketAddr {
+async fn serve(folder: &Path, room: Arc<AtomicU64>, refused: Refused) -> SocketAddr {
     let mut builder = S3ServiceBuilder::new(s3s_fs::FileSystem::new(folder).unwrap());
     builder.set_auth(SimpleAuth::from_single(KEYS[0].1, KEYS[1].1));
     let service = builder.build();
@@ -92,8 +103,17 @@ async fn serve(folder: &Path, room: Arc<AtomicU64>) -> SocketAddr {
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
-            let (service, room) = (service.clone(), Arc::clone(&room));
-            let answer = service_fn(move |request| answer(service.clone(), Arc::clone(&room), request));
+            let (service, room, refused) = (service.clone(), Arc::clone(&room), Arc::clone(&refused));
+            let answer = service_fn(move |request: Request<Incoming>| {
+                let matches = |(method, key): &(Method, String)| {
+                    request.method() == *method && request.uri().path().contains(key.as_str())
+                };
+                let mut refused = refused.lock().unwrap();
+                let found = refused.iter().position(matches);
+                let is_refused = found.map(|found| refused.remove(found)).is_some();
+                let (service, room) = (service.clone(), Arc::clone(&room));
+                async move { if is_refused { Ok(no_right()) } else { answer(service, room, request).await } }
+            });
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), answer));
         }
     });
@@ -116,6 +136,11 @@ async fn answer(
     service.call(request.map(s3s::Body::from)).await
 }
 
+fn no_right() -> Response<s3s::Body> {
+    let error = "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>";
+    Response::builder().status(403).body(s3s::Body::from(error.to_owned())).unwrap()
+}
+
 pub fn bytes(size: usize) -> Vec<u8> {
     (0..size).map(|at| u8::try_from(at * 7 % 251).unwrap()).collect()
 }
@@ -125,9 +150,13 @@ pub fn name_of(day: u32) -> Name {
 }
 
 pub async fn upload(bucket: &Bucket, name: Name, sent: &[u8]) -> Result<Manifest, BackupError> {
+    upload_of(bucket, name, sent, Contents { indexes: 2, documents: 3 }).await
+}
+
+pub async fn upload_of(bucket: &Bucket, name: Name, sent: &[u8], contents: Contents) -> Result<Manifest, BackupError> {
     let mut upload = bucket.begin(name).await?;
     match write(&mut upload, sent).await {
-        Ok(()) => upload.finish(Contents { indexes: 2, documents: 3 }).await,
+        Ok(()) => upload.finish(contents).await,
         Err(error) => {
             upload.abort().await;
             Err(error)

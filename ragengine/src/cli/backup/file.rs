@@ -48,25 +48,32 @@ impl Partial {
         self.file.write_all(bytes).with_context(|| format!("cannot write {}", self.path.display()))
     }
 
-    /// Verifies the file and renames it to its target.
+    /// Reads the whole file and returns its contents.
     ///
     /// # Errors
     ///
-    /// When it is not a complete backup, or cannot be renamed.
-    pub fn finish(self) -> anyhow::Result<Contents> {
-        let contents = verify(&self.path).context("the server sent an invalid backup, which was deleted")?;
+    /// When it is not a complete backup.
+    pub fn verify(&self) -> anyhow::Result<Contents> {
+        verify(&self.path).context("the server sent an invalid backup, which was deleted")
+    }
+
+    /// Renames the file, which was verified, to its target.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be renamed.
+    pub fn keep(self) -> anyhow::Result<()> {
         let failed = || format!("cannot write {}", self.target.display());
         self.file.sync_all().with_context(failed)?;
         fs::rename(&self.path, &self.target).with_context(failed)?;
         let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(folder).and_then(|folder| folder.sync_all()).with_context(failed)?;
-        Ok(contents)
+        File::open(folder).and_then(|folder| folder.sync_all()).with_context(failed)
     }
 }
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // Fails after `finish`, which has renamed the file.
+        // Fails after `keep`, which has renamed the file.
         drop(fs::remove_file(&self.path));
     }
 }
