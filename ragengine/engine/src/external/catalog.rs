@@ -10,7 +10,7 @@ use ragengine_settings::{EmbeddingSource, TextLanguage, VectorIndexKind};
 use ragengine_stores::{Begun, CatalogueIndex, IndexCatalogue, NewIndex};
 use ragengine_vector_database::{Database, Index as Engine, IndexShape, VectorIndex};
 use tokio::task::AbortHandle;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 use uuid::Uuid;
 
 use super::ExternalIndex;
@@ -211,8 +211,13 @@ impl ExternalCatalog {
         }
     }
 
-    /// Deletes what the vector database has of an index whose deletion was begun.
+    /// Deletes what the vector database has of an index whose deletion was begun. An index that the catalogue keeps
+    /// stays, whoever asks.
     pub(super) async fn finish_deletion(&self, row: &CatalogueIndex) -> Result<(), IndexError> {
+        if self.options.catalogue.is_kept(row.number).await.map_err(of_catalogue)? {
+            error!(index = row.name, "an index that is not being deleted was to be deleted: it is kept");
+            return Ok(());
+        }
         let (database, namespace) = (self.options.vector_database.clone(), &self.options.namespace);
         let engine = Engine::named(database, namespace, &name_in_engine(row)).map_err(of_engine)?;
         engine.delete_index().await.map_err(of_engine)?;
@@ -235,12 +240,17 @@ impl ExternalCatalog {
             },
             other => of_engine(other),
         })?;
-        let record = read_record(&row)?;
+        Ok(self.shown(self.index_of(&row, engine)?))
+    }
+
+    /// The index of a row, which is in this collection of the vector database.
+    pub(super) fn index_of(&self, row: &CatalogueIndex, engine: Engine) -> Result<Arc<ExternalIndex>, IndexError> {
+        let record = read_record(row)?;
         let embedding = row.embedding.as_deref().and_then(|json| serde_json::from_str(json).ok());
-        let index = Arc::new(ExternalIndex {
+        Ok(Arc::new(ExternalIndex {
             name: row.name.clone(),
             number: row.number,
-            store_id: row.store_id.parse().map_err(|_| unreadable(&row))?,
+            store_id: row.store_id.parse().map_err(|_| unreadable(row))?,
             record,
             embedding,
             engine,
@@ -250,13 +260,17 @@ impl ExternalCatalog {
             writing: Default::default(),
             cursors: Default::default(),
             seen: Default::default(),
-        });
+        }))
+    }
+
+    /// The index that requests get from now on: the one that is known, if it is the same.
+    pub(super) fn shown(&self, index: Arc<ExternalIndex>) -> Arc<ExternalIndex> {
         let mut known = self.known.write();
-        let kept = known.entry(row.name.clone()).or_insert_with(|| Arc::clone(&index));
-        if !kept.is_of(&row) {
+        let kept = known.entry(index.name.clone()).or_insert_with(|| Arc::clone(&index));
+        if !kept.is_same(&index) {
             *kept = index;
         }
-        Ok(Arc::clone(kept))
+        Arc::clone(kept)
     }
 
     pub(super) fn shape(&self, record: &IndexRecord) -> Result<IndexShape, IndexError> {

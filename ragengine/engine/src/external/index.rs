@@ -109,6 +109,11 @@ impl ExternalIndex {
         row.number == self.number && row.store_id == self.store_id.to_string()
     }
 
+    /// Whether another one is this index, opened by another request.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.number == other.number && self.store_id == other.store_id
+    }
+
     /// The error of a request, or that the index is gone by now.
     pub async fn explained(&self, error: IndexError) -> IndexError {
         let may_be_gone = matches!(&error, IndexError::Engine(error) if ["query", "refused"].contains(&error.kind()));
