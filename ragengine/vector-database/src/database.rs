@@ -157,6 +157,24 @@ impl Database {
         }
     }
 
+    /// Reads objects by their ids, from all replicas. Those that none of them has are missing. With Qdrant, whose
+    /// replicas in use have every write, one replica is asked.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails, or a replica of Weaviate does not answer.
+    pub async fn objects_on_all_replicas(
+        &self,
+        collection: &CollectionName,
+        ids: &[Uuid],
+        properties: &[Property],
+    ) -> Result<HashMap<Uuid, StoredObject>, VectorDatabaseError> {
+        match self {
+            Self::Weaviate(client) => client.objects_on_all_replicas(collection, ids).await,
+            Self::Qdrant(client) => client.objects(collection, ids, properties).await,
+        }
+    }
+
     /// Reads the vector of an object. None if there is no such object, or it has no vector.
     ///
     /// # Errors

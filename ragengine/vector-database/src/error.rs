@@ -67,6 +67,9 @@ pub enum VectorDatabaseError {
     /// The index is not in the database.
     #[error("index '{0}' is not in the vector database")]
     NoSuchIndex(String),
+    /// A sweep found old chunks or texts that it cannot compare with documents.
+    #[error("the index has old chunks or texts, but {0}: they are kept")]
+    Unowned(&'static str),
     /// The name of the index is too long for the database.
     #[error("index '{0}' has a name that is too long for the vector database")]
     LongName(String),
@@ -133,6 +136,7 @@ impl VectorDatabaseError {
             Self::Reply(_) => "bad_reply",
             Self::Version { .. } => "version",
             Self::NoSuchIndex(_) => "no_such_index",
+            Self::Unowned(_) => "unowned",
             Self::LongName(_) => "long_name",
             Self::Vector => "vector",
             Self::ManyValues { .. } => "many_values",

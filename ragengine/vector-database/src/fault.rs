@@ -20,6 +20,7 @@ impl Fault for VectorDatabaseError {
             | Self::LongReply { .. }
             | Self::Reply(_)
             | Self::Version { .. }
+            | Self::Unowned(_)
             | Self::Vector => Class::Upstream,
             Self::NoSuchIndex(_) => Class::NotFound,
             Self::LongName(_)

@@ -260,6 +260,7 @@ impl ExternalCatalog {
             writing: Default::default(),
             cursors: Default::default(),
             seen: Default::default(),
+            without_documents: Default::default(),
         }))
     }
 

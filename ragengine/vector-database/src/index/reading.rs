@@ -246,6 +246,16 @@ impl Index {
         ids.iter().map(record).collect()
     }
 
+    /// The records of documents, as any replica has them, in any order. Those that no replica has are missing.
+    pub(super) async fn records_on_all_replicas(
+        &self,
+        ids: &[Uuid],
+    ) -> Result<Vec<DocumentRecord>, VectorDatabaseError> {
+        let documents = &self.collections.documents;
+        let objects = self.database.objects_on_all_replicas(documents, ids, RECORD_PROPERTIES).await?;
+        objects.values().map(|object| DocumentRecord::read(object.id, &object.properties)).collect()
+    }
+
     async fn record_of(&self, id: Uuid) -> Result<Option<DocumentRecord>, VectorDatabaseError> {
         let object = self.database.object(&self.collections.documents, id, RECORD_PROPERTIES).await?;
         object.map(|object| DocumentRecord::read(object.id, &object.properties)).transpose()

@@ -21,7 +21,7 @@ const WAIT: Duration = Duration::from_millis(300);
 /// A replica that takes longer for a write counts as missing.
 pub const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// The replicas that must have done a request.
+/// The replicas that must have done a request. Of those that a read asks, the latest answer counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replicas {
     All,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ragengine_pipeline::filter::Filter;
-use ragengine_vector_database::{DenseSearch, Index, Selection};
+use ragengine_vector_database::{DenseSearch, Index, Selection, WithoutDocuments};
 
 use crate::corpus::{TestDocument, vector};
 use crate::engine::{Engine, document, terms_of_query};
@@ -86,12 +86,15 @@ async fn a_stopped_writer_leaves_a_whole_document(running: Running) {
     // What is left is not counted, and is swept when it is old enough.
     let size = index.size(Selection::Filter(&Filter::default())).await.unwrap();
     assert_eq!((size.documents, size.chunks), (1, chunks as u64));
-    assert_eq!(index.sweep(Duration::from_secs(3600)).await.unwrap(), 0);
+    let sweep = async |grace: Duration| index.sweep(grace, WithoutDocuments::Keep).await.unwrap();
+    assert_eq!(sweep(Duration::from_secs(3600)).await, 0);
     tokio::time::sleep(Duration::from_millis(200)).await;
-    let swept = index.sweep(Duration::ZERO).await.unwrap();
-    assert!(swept > 0);
-    assert_eq!(index.sweep(Duration::ZERO).await.unwrap(), 0);
+    assert!(sweep(Duration::ZERO).await > 0);
+    assert_eq!(sweep(Duration::ZERO).await, 0);
     assert_eq!(shown(&index).await["d"].len(), chunks);
+    // An index without documents that has nothing else either is swept, too.
+    assert_eq!(index.delete(&["d".to_owned()]).await.unwrap(), [true]);
+    assert_eq!(sweep(Duration::ZERO).await, 0);
 }
 
 async fn of_two_writers_the_later_one_wins(running: Running) {
