@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -273,11 +274,20 @@ impl Staged {
     }
 
     async fn write(&mut self) -> Result<(), IndexError> {
-        self.index.engine.put(&self.batch).await.map_err(of_engine)?;
-        self.batch.clear();
+        let batch = last_copies(std::mem::take(&mut self.batch));
+        self.index.engine.put(&batch).await.map_err(of_engine)?;
         (self.batch_bytes, self.batch_chunks) = (0, 0);
         Ok(())
     }
+}
+
+/// The last copy of each document. An archive of an older version may have one twice.
+fn last_copies(documents: Vec<Document>) -> Vec<Document> {
+    let mut ids = HashSet::new();
+    let mut last: Vec<Document> =
+        documents.into_iter().rev().filter(|document| ids.insert(document.doc_id.clone())).collect();
+    last.reverse();
+    last
 }
 
 /// A kind that the vector database does not have becomes the usual one. It says only how vectors are searched.
@@ -285,5 +295,25 @@ fn kind_here(kind: VectorIndexKind) -> VectorIndexKind {
     match kind {
         VectorIndexKind::Flat | VectorIndexKind::Hnsw { .. } => kind,
         _ => VectorIndexKind::Auto,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_copies_of_a_document_the_last_one_is_kept() {
+        let document = |doc_id: &str, text: &str| Document {
+            doc_id: doc_id.to_owned(),
+            text: text.to_owned(),
+            metadata: Default::default(),
+            source: None,
+            content_hash: String::new(),
+            revision: None,
+            chunks: Vec::new(),
+        };
+        let documents = vec![document("a", "1"), document("b", "2"), document("a", "3"), document("c", "4")];
+        assert_eq!(last_copies(documents), [document("b", "2"), document("a", "3"), document("c", "4")]);
     }
 }
