@@ -94,6 +94,21 @@ impl Index {
         Ok(Page { documents: placed.found.into_iter().map(read).collect::<Result<_, _>>()?, next: placed.next })
     }
 
+    /// How many documents a page has, and where the next one begins. Nothing else is read of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::list`].
+    pub async fn pass_over(
+        &self,
+        selection: Selection<'_>,
+        after: Option<u64>,
+        limit: usize,
+    ) -> Result<(usize, Option<u64>), VectorDatabaseError> {
+        let placed = self.placed(selection, after, limit, &[Property::PLACE]).await?;
+        Ok((placed.found.len(), placed.next))
+    }
+
     /// The documents of a page with their places, in order.
     async fn placed(
         &self,

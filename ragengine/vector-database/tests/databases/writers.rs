@@ -8,7 +8,7 @@ use std::time::Duration;
 use ragengine_pipeline::filter::Filter;
 use ragengine_vector_database::{DenseSearch, Index, Selection, WithoutDocuments};
 
-use crate::corpus::{TestDocument, vector};
+use crate::corpus::{TestDocument, some, vector};
 use crate::engine::{Engine, document, terms_of_query};
 use crate::servers::{Running, with_each_database};
 
@@ -17,6 +17,7 @@ with_each_database!(
     a_stopped_writer_leaves_a_whole_document,
     of_two_writers_the_later_one_wins,
     revisions_vectors_and_scores_are_read_back,
+    documents_are_passed_over_as_they_are_listed,
 );
 
 /// A version of a document, whose chunks all say which.
@@ -147,4 +148,22 @@ async fn revisions_vectors_and_scores_are_read_back(running: Running) {
     for hit in index.by_words(&all).await.unwrap() {
         assert_eq!(scores.get(&hit.id).copied(), hit.bm25, "scores are the same for some and for all");
     }
+}
+
+async fn documents_are_passed_over_as_they_are_listed(running: Running) {
+    let index = index(&running, "passed over").await;
+    let documents: Vec<_> = some(23).iter().map(document).collect();
+    index.put(&documents).await.unwrap();
+    let (filter, mut after, mut passed) = (Filter::default(), None, 0);
+    loop {
+        let page = index.list(Selection::Filter(&filter), after, 5).await.unwrap();
+        let (count, next) = index.pass_over(Selection::Filter(&filter), after, 5).await.unwrap();
+        assert_eq!((count, next), (page.documents.len(), page.next));
+        passed += count;
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(passed, documents.len());
 }
