@@ -7,6 +7,8 @@ mod nodes;
 #[path = "../../vector-database/tests/databases/qdrant.rs"]
 mod qdrant;
 
+mod replaced;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -14,6 +16,9 @@ use tempfile::TempDir;
 
 use self::nodes::Nodes;
 use self::qdrant::Qdrant;
+use self::replaced::{
+    a_request_to_a_replaced_index_does_not_take_it_for_deleted, an_index_that_is_published_late_stays,
+};
 use crate::postgres::test_postgres::TestPostgres;
 use crate::support::{FACTS, Server, ask, settings};
 
@@ -76,6 +81,7 @@ with_each_database!(
     an_index_moves_to_the_database_and_back_without_its_texts_being_embedded_again,
     a_damaged_backup_changes_nothing,
     an_index_that_is_published_late_stays,
+    a_request_to_a_replaced_index_does_not_take_it_for_deleted,
     reads_go_on_without_postgres_and_writes_are_refused,
 );
 
@@ -323,34 +329,6 @@ async fn a_damaged_backup_changes_nothing(database: Database) {
     assert_eq!(server.get("/indexes").await.ok(), json!(["docs"]));
     let left = shared.postgres.sql("SELECT count(*) FROM ragengine_index_catalogue WHERE state <> 'ready'");
     assert_eq!(left.trim(), "0", "what was made of damaged copies is gone");
-}
-
-/// A commit that publishes an index takes longer than the server waits for it.
-const LATE_COMMITS: &str = "
-CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(3); RETURN NULL; END $$;
-CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON ragengine_index_catalogue DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-WHEN (OLD.state = 'staging' AND NEW.state = 'ready') EXECUTE FUNCTION late()";
-
-async fn an_index_that_is_published_late_stays(database: Database) {
-    let shared = Shared::start(database);
-    let server = shared.server(", cache: {enabled: false}").await;
-    server.add("docs", &FACTS[..2]).await;
-    let backup = reqwest::get(format!("{}/backup", server.url)).await.unwrap().bytes().await.unwrap();
-    server.add("docs", &FACTS).await;
-    shared.postgres.sql(LATE_COMMITS);
-    let restore = reqwest::Client::new().post(format!("{}/restore?overwrite=true", server.url));
-    let reply = restore.header("content-type", "application/x-tar").body(backup).send().await.unwrap();
-    assert_eq!(reply.status().as_u16(), 503);
-    // It is published, and the one before is not shown any more.
-    let mut attempts = 0..100;
-    while server.get("/indexes/docs/documents").await.json()["total_items"] != 2 {
-        assert!(attempts.next().is_some(), "the index is not shown, or its documents are gone");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    // What was asked to delete it has ended by now.
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    assert_eq!(ids(&server, "limit=9").await.len(), 2);
-    assert!(!retrieve(&server, json!({"query": FACTS[0].1})).await.is_empty());
 }
 
 async fn reads_go_on_without_postgres_and_writes_are_refused(database: Database) {

@@ -151,7 +151,7 @@ async fn revisions_vectors_and_scores_are_read_back(running: Running) {
 }
 
 async fn documents_are_passed_over_as_they_are_listed(running: Running) {
-    let index = index(&running, "passed over").await;
+    let index = index(&running, "passed").await;
     let documents: Vec<_> = some(23).iter().map(document).collect();
     index.put(&documents).await.unwrap();
     let (filter, mut after, mut passed) = (Filter::default(), None, 0);
