@@ -6,11 +6,11 @@
 
 use futures_util::future::try_join_all;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use qdrant_client::qdrant::{CountPointsBuilder, FacetCountsBuilder, facet_value::Variant};
+use qdrant_client::qdrant::{CountPoints, CountPointsBuilder, FacetCounts, FacetCountsBuilder, facet_value::Variant};
 
 use super::conditions::filter;
 use super::payload::{DIGIT_VALUES, digit_fields};
-use super::{Client, Operation};
+use super::{Client, Operation, send};
 use crate::VectorDatabaseError;
 use crate::collection_name::CollectionName;
 use crate::object::Sums;
@@ -69,7 +69,7 @@ impl Client {
         if let Some(filter) = filter(predicate) {
             request = request.filter(filter);
         }
-        let reply = self.send(Operation::Query, || self.qdrant.count(request.clone())).await?;
+        let reply = send!(self, Operation::Query, points.count(CountPoints::from(request))).await?;
         Ok(reply.result.map_or(0, |result| result.count))
     }
 
@@ -103,7 +103,7 @@ impl Client {
         if let Some(filter) = filter(predicate) {
             request = request.filter(filter);
         }
-        let reply = self.send(Operation::Query, || self.qdrant.facet(request.clone())).await?;
+        let reply = send!(self, Operation::Query, points.facet(FacetCounts::from(request))).await?;
         Ok(reply.hits.into_iter().filter_map(|hit| Some((hit.value?.variant?, hit.count))).collect())
     }
 }
