@@ -217,12 +217,33 @@ impl Database {
         &self,
         collection: &CollectionName,
         predicate: &Predicate,
+    ) -> Result<(), VectorDatabaseError> {
+        if is_everything_or_nothing(predicate) {
+            return Ok(());
+        }
+        match self {
+            Self::Weaviate(client) => client.delete_where(collection, predicate).await.map(drop),
+            Self::Qdrant(client) => client.delete_where(collection, predicate).await,
+        }
+    }
+
+    /// The same, and counts what was deleted, which Qdrant needs another request for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::delete_where`].
+    pub async fn delete_and_count(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
     ) -> Result<Deletion, VectorDatabaseError> {
-        if matches!(predicate, Predicate::Nothing | Predicate::Everything) {
-            // To delete everything is to delete the collection.
+        if is_everything_or_nothing(predicate) {
             return Ok(Deletion::default());
         }
-        to_database!(self, client => client.delete_where(collection, predicate))
+        match self {
+            Self::Weaviate(client) => client.delete_where(collection, predicate).await,
+            Self::Qdrant(client) => client.delete_and_count(collection, predicate).await,
+        }
     }
 
     /// Searches.
@@ -262,4 +283,9 @@ impl Database {
     ) -> Result<Vec<(String, Sums)>, VectorDatabaseError> {
         to_database!(self, client => client.sums_by(collection, text, most, properties))
     }
+}
+
+/// Whether a deletion has nothing to do: to delete everything is to delete the collection.
+fn is_everything_or_nothing(predicate: &Predicate) -> bool {
+    matches!(predicate, Predicate::Nothing | Predicate::Everything)
 }

@@ -70,7 +70,7 @@ impl Index {
                 continue;
             }
             self.require_documents(without).await?;
-            deleted += self.database.delete_where(collection, &predicate).await?.objects;
+            deleted += self.database.delete_and_count(collection, &predicate).await?.objects;
         }
     }
 

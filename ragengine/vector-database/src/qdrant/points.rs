@@ -6,10 +6,9 @@ use qdrant_client::Payload;
 use qdrant_client::qdrant::points_selector::PointsSelectorOneOf;
 use qdrant_client::qdrant::with_vectors_selector::SelectorOptions;
 use qdrant_client::qdrant::{
-    CountPoints, CountPointsBuilder, DeletePoints, DeletePointsBuilder, GetPoints, GetPointsBuilder,
-    PayloadIncludeSelector, PointStruct, PointsIdsList, PointsOperationResponse, RetrievedPoint, SetPayloadPoints,
-    SetPayloadPointsBuilder, UpdateStatus, UpsertPoints, UpsertPointsBuilder, VectorsSelector, WriteOrdering,
-    WriteOrderingType,
+    DeletePoints, DeletePointsBuilder, GetPoints, GetPointsBuilder, PayloadIncludeSelector, PointStruct, PointsIdsList,
+    PointsOperationResponse, RetrievedPoint, SetPayloadPoints, SetPayloadPointsBuilder, UpdateStatus, UpsertPoints,
+    UpsertPointsBuilder, VectorsSelector, WriteOrdering, WriteOrderingType,
 };
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -171,7 +170,7 @@ impl Client {
         self.delete(collection, these(&[id])).await
     }
 
-    /// Deletes all objects that a condition holds for. How many there were is counted before.
+    /// Deletes all objects that a condition holds for.
     ///
     /// # Errors
     ///
@@ -180,15 +179,26 @@ impl Client {
         &self,
         collection: &CollectionName,
         predicate: &Predicate,
+    ) -> Result<(), VectorDatabaseError> {
+        match filter(predicate) {
+            Some(filter) => self.delete(collection, filter).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The same. How many there are is counted before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::delete_where`].
+    pub async fn delete_and_count(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
     ) -> Result<Deletion, VectorDatabaseError> {
-        let Some(filter) = filter(predicate) else { return Ok(Deletion::default()) };
-        let count = CountPointsBuilder::new(collection.as_str())
-            .filter(filter.clone())
-            .exact(true)
-            .timeout(self.timeout_seconds());
-        let reply = send!(self, Operation::Query, points.count(CountPoints::from(count))).await?;
-        self.delete(collection, filter).await?;
-        Ok(Deletion { objects: reply.result.map_or(0, |result| result.count) })
+        let objects = self.count(collection, predicate).await?;
+        self.delete_where(collection, predicate).await?;
+        Ok(Deletion { objects })
     }
 
     async fn delete(

@@ -64,7 +64,11 @@ impl Client {
         stream::iter(values).map(of_value).buffered(GROUPS_AT_ONCE).try_collect().await
     }
 
-    async fn count(&self, collection: &CollectionName, predicate: &Predicate) -> Result<u64, VectorDatabaseError> {
+    pub(super) async fn count(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
+    ) -> Result<u64, VectorDatabaseError> {
         let mut request = CountPointsBuilder::new(collection.as_str()).exact(true).timeout(self.timeout_seconds());
         if let Some(filter) = filter(predicate) {
             request = request.filter(filter);
