@@ -208,6 +208,16 @@ impl Database {
         to_database!(self, client => client.delete_object(collection, id))
     }
 
+    /// Whether all replicas of a collection have every write, as far as the writes of this client know. If one was
+    /// missing that answers now, it may still be behind, so only the next call says yes.
+    pub async fn has_all_replicas(&self, collection: &CollectionName) -> bool {
+        match self {
+            Self::Weaviate(client) => client.has_all_replicas(collection).await,
+            // A replica that misses a write is asked for nothing.
+            Self::Qdrant(_) => true,
+        }
+    }
+
     /// Deletes all objects that a condition holds for. Everything is not deleted this way.
     ///
     /// # Errors

@@ -47,6 +47,9 @@ pub enum VectorDatabaseError {
     /// Some objects were not deleted.
     #[error("the vector database did not delete {0} objects: try again")]
     NotDeleted(u64),
+    /// A replica was away, so that lists may lack what it missed.
+    #[error("a replica of the vector database was away, and lists may lack documents that it missed: try again")]
+    ReplicaMissing,
     /// A reply is longer than a reply may be.
     #[error("the reply of the vector database has more than {max_bytes} bytes")]
     LongReply {
@@ -132,6 +135,7 @@ impl VectorDatabaseError {
             Self::Query(_) => "query",
             Self::NotStored { .. } => "not_stored",
             Self::NotDeleted(_) => "not_deleted",
+            Self::ReplicaMissing => "replica_missing",
             Self::LongReply { .. } => "long_reply",
             Self::Reply(_) => "bad_reply",
             Self::Version { .. } => "version",
@@ -155,6 +159,7 @@ impl VectorDatabaseError {
                 | Self::Unavailable { .. }
                 | Self::NotStored { .. }
                 | Self::NotDeleted(_)
+                | Self::ReplicaMissing
         )
     }
 }

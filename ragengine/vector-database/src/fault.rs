@@ -14,7 +14,8 @@ impl Fault for VectorDatabaseError {
             | Self::Timeout
             | Self::Unavailable { .. }
             | Self::NotStored { .. }
-            | Self::NotDeleted(_) => Class::Unavailable,
+            | Self::NotDeleted(_)
+            | Self::ReplicaMissing => Class::Unavailable,
             Self::Refused { .. }
             | Self::Query(_)
             | Self::LongReply { .. }

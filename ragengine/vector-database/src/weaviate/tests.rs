@@ -46,6 +46,7 @@ pub(crate) fn reply(status: u16, body: &str) -> String {
 }
 
 pub(crate) fn client(url: &str) -> Client {
+    drop(rustls::crypto::ring::default_provider().install_default());
     Client::new(ClientOptions { api_key: Some(ApiKey::new("k-1")), ..ClientOptions::new(url) }).unwrap()
 }
 
