@@ -18,6 +18,7 @@ with_each_database!(
     of_two_writers_the_later_one_wins,
     revisions_vectors_and_scores_are_read_back,
     documents_are_passed_over_as_they_are_listed,
+    sources_have_their_sizes,
 );
 
 /// A version of a document, whose chunks all say which.
@@ -166,4 +167,23 @@ async fn documents_are_passed_over_as_they_are_listed(running: Running) {
         }
     }
     assert_eq!(passed, documents.len());
+}
+
+async fn sources_have_their_sizes(running: Running) {
+    let index = index(&running, "sizes").await;
+    let of_source = |number: usize| {
+        let text = vec!["a line"; number + 1].join("\n");
+        let text_document = TestDocument::new(&format!("d{number}"), &text);
+        document(&if number < 9 { text_document.of_source(["a", "b", "c d"][number % 3], "r") } else { text_document })
+    };
+    let documents: Vec<_> = (0..12).map(of_source).collect();
+    assert_eq!(index.sources().await.unwrap(), BTreeMap::new());
+    index.put(&documents).await.unwrap();
+    let sources = index.sources().await.unwrap();
+    assert_eq!(sources.keys().collect::<Vec<_>>(), ["a", "b", "c d"]);
+    for (name, size) in sources {
+        assert_eq!(size, index.size(Selection::Source(&name)).await.unwrap(), "{name}");
+        let own = documents.iter().filter(|document| document.source.as_ref() == Some(&name));
+        assert_eq!((size.documents, size.chunks), (3, own.map(|document| document.chunks.len() as u64).sum()));
+    }
 }
