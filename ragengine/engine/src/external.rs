@@ -7,6 +7,7 @@ mod evidence;
 mod fault;
 mod index;
 mod listing;
+mod opening;
 mod search;
 mod sources;
 mod transfer;

@@ -7,6 +7,8 @@ mod nodes;
 #[path = "../../vector-database/tests/databases/qdrant.rs"]
 mod qdrant;
 
+mod replaced;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -14,6 +16,9 @@ use tempfile::TempDir;
 
 use self::nodes::Nodes;
 use self::qdrant::Qdrant;
+use self::replaced::{
+    a_request_to_a_replaced_index_does_not_take_it_for_deleted, an_index_that_is_published_late_stays,
+};
 use crate::postgres::test_postgres::TestPostgres;
 use crate::support::{FACTS, Server, ask, settings};
 
@@ -75,6 +80,8 @@ with_each_database!(
     what_an_external_engine_cannot_do_is_said,
     an_index_moves_to_the_database_and_back_without_its_texts_being_embedded_again,
     a_damaged_backup_changes_nothing,
+    an_index_that_is_published_late_stays,
+    a_request_to_a_replaced_index_does_not_take_it_for_deleted,
     reads_go_on_without_postgres_and_writes_are_refused,
 );
 

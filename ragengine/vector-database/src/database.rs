@@ -157,6 +157,24 @@ impl Database {
         }
     }
 
+    /// Reads objects by their ids, from all replicas. Those that none of them has are missing. With Qdrant, whose
+    /// replicas in use have every write, one replica is asked.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails, or a replica of Weaviate does not answer.
+    pub async fn objects_on_all_replicas(
+        &self,
+        collection: &CollectionName,
+        ids: &[Uuid],
+        properties: &[Property],
+    ) -> Result<HashMap<Uuid, StoredObject>, VectorDatabaseError> {
+        match self {
+            Self::Weaviate(client) => client.objects_on_all_replicas(collection, ids).await,
+            Self::Qdrant(client) => client.objects(collection, ids, properties).await,
+        }
+    }
+
     /// Reads the vector of an object. None if there is no such object, or it has no vector.
     ///
     /// # Errors
@@ -190,6 +208,16 @@ impl Database {
         to_database!(self, client => client.delete_object(collection, id))
     }
 
+    /// Whether all replicas of a collection have every write, as far as the writes of this client know. If one was
+    /// missing that answers now, it may still be behind, so only the next call says yes.
+    pub async fn has_all_replicas(&self, collection: &CollectionName) -> bool {
+        match self {
+            Self::Weaviate(client) => client.has_all_replicas(collection).await,
+            // A replica that misses a write is asked for nothing.
+            Self::Qdrant(_) => true,
+        }
+    }
+
     /// Deletes all objects that a condition holds for. Everything is not deleted this way.
     ///
     /// # Errors
@@ -199,12 +227,33 @@ impl Database {
         &self,
         collection: &CollectionName,
         predicate: &Predicate,
+    ) -> Result<(), VectorDatabaseError> {
+        if is_everything_or_nothing(predicate) {
+            return Ok(());
+        }
+        match self {
+            Self::Weaviate(client) => client.delete_where(collection, predicate).await.map(drop),
+            Self::Qdrant(client) => client.delete_where(collection, predicate).await,
+        }
+    }
+
+    /// The same, and counts what was deleted, which Qdrant needs another request for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::delete_where`].
+    pub async fn delete_and_count(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
     ) -> Result<Deletion, VectorDatabaseError> {
-        if matches!(predicate, Predicate::Nothing | Predicate::Everything) {
-            // To delete everything is to delete the collection.
+        if is_everything_or_nothing(predicate) {
             return Ok(Deletion::default());
         }
-        to_database!(self, client => client.delete_where(collection, predicate))
+        match self {
+            Self::Weaviate(client) => client.delete_where(collection, predicate).await,
+            Self::Qdrant(client) => client.delete_and_count(collection, predicate).await,
+        }
     }
 
     /// Searches.
@@ -244,4 +293,9 @@ impl Database {
     ) -> Result<Vec<(String, Sums)>, VectorDatabaseError> {
         to_database!(self, client => client.sums_by(collection, text, most, properties))
     }
+}
+
+/// Whether a deletion has nothing to do: to delete everything is to delete the collection.
+fn is_everything_or_nothing(predicate: &Predicate) -> bool {
+    matches!(predicate, Predicate::Nothing | Predicate::Everything)
 }

@@ -47,6 +47,9 @@ pub enum VectorDatabaseError {
     /// Some objects were not deleted.
     #[error("the vector database did not delete {0} objects: try again")]
     NotDeleted(u64),
+    /// A replica was away, so that lists may lack what it missed.
+    #[error("a replica of the vector database was away, and lists may lack documents that it missed: try again")]
+    ReplicaMissing,
     /// A reply is longer than a reply may be.
     #[error("the reply of the vector database has more than {max_bytes} bytes")]
     LongReply {
@@ -67,6 +70,9 @@ pub enum VectorDatabaseError {
     /// The index is not in the database.
     #[error("index '{0}' is not in the vector database")]
     NoSuchIndex(String),
+    /// A sweep found old chunks or texts that it cannot compare with documents.
+    #[error("the index has old chunks or texts, but {0}: they are kept")]
+    Unowned(&'static str),
     /// The name of the index is too long for the database.
     #[error("index '{0}' has a name that is too long for the vector database")]
     LongName(String),
@@ -129,10 +135,12 @@ impl VectorDatabaseError {
             Self::Query(_) => "query",
             Self::NotStored { .. } => "not_stored",
             Self::NotDeleted(_) => "not_deleted",
+            Self::ReplicaMissing => "replica_missing",
             Self::LongReply { .. } => "long_reply",
             Self::Reply(_) => "bad_reply",
             Self::Version { .. } => "version",
             Self::NoSuchIndex(_) => "no_such_index",
+            Self::Unowned(_) => "unowned",
             Self::LongName(_) => "long_name",
             Self::Vector => "vector",
             Self::ManyValues { .. } => "many_values",
@@ -151,6 +159,7 @@ impl VectorDatabaseError {
                 | Self::Unavailable { .. }
                 | Self::NotStored { .. }
                 | Self::NotDeleted(_)
+                | Self::ReplicaMissing
         )
     }
 }

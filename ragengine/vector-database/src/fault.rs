@@ -14,12 +14,14 @@ impl Fault for VectorDatabaseError {
             | Self::Timeout
             | Self::Unavailable { .. }
             | Self::NotStored { .. }
-            | Self::NotDeleted(_) => Class::Unavailable,
+            | Self::NotDeleted(_)
+            | Self::ReplicaMissing => Class::Unavailable,
             Self::Refused { .. }
             | Self::Query(_)
             | Self::LongReply { .. }
             | Self::Reply(_)
             | Self::Version { .. }
+            | Self::Unowned(_)
             | Self::Vector => Class::Upstream,
             Self::NoSuchIndex(_) => Class::NotFound,
             Self::LongName(_)

@@ -30,6 +30,7 @@ mod writing;
 pub use creation::{IndexShape, index_names};
 pub use listing::{IndexSize, Page, Selection};
 pub use search::{DenseSearch, Hit, WordSearch};
+pub use sweep::WithoutDocuments;
 
 use crate::collection_name::Collections;
 use crate::database::Database;

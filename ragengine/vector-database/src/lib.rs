@@ -44,6 +44,8 @@ pub use database::Database;
 pub use document::{Chunk, ChunkPlace, Document, DocumentRecord, StoredChunk, WholeDocument};
 pub use error::VectorDatabaseError;
 pub use generation::Generation;
-pub use index::{DenseSearch, Hit, Index, IndexShape, IndexSize, Page, Selection, WordSearch, index_names};
+pub use index::{
+    DenseSearch, Hit, Index, IndexShape, IndexSize, Page, Selection, WithoutDocuments, WordSearch, index_names,
+};
 pub use metrics::VectorDatabaseMetrics;
 pub use options::ClientOptions;

@@ -137,6 +137,14 @@ pub struct Found {
     pub vector: Vec<f32>,
 }
 
+impl Found {
+    /// Whether it has come with its properties. After a node was away, Weaviate may find an object whose properties the
+    /// replicas have yet to exchange.
+    pub fn has_properties(&self) -> bool {
+        !self.properties.values().all(Value::is_null)
+    }
+}
+
 /// How many objects there are, and the sums of their integers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sums {
@@ -162,6 +170,8 @@ pub struct Deletion {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -179,6 +189,20 @@ mod tests {
             objects.iter().map(|each| each.id).collect::<Vec<_>>()
         });
         assert_eq!(batches(&[]).count(), 0);
+    }
+
+    #[test]
+    fn an_object_whose_properties_are_not_exchanged_yet_has_none() {
+        for (properties, expected) in [
+            (json!({}), false),
+            (json!({"document": null, "generation": null, "text": null}), false),
+            (json!({"document": "d", "page": null}), true),
+            (json!({"place": 0}), true),
+        ] {
+            let properties = properties.as_object().cloned().unwrap();
+            let found = Found { id: Uuid::nil(), properties, distance: None, bm25: None, vector: Vec::new() };
+            assert_eq!(found.has_properties(), expected, "{:?}", found.properties);
+        }
     }
 
     #[test]

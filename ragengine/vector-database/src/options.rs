@@ -18,7 +18,7 @@ pub struct ClientOptions {
     pub connect_timeout: Duration,
     /// The time limit for one attempt of a request.
     pub timeout: Duration,
-    /// The longest reply of Weaviate, in bytes. More is an error.
+    /// The longest reply, in bytes. More is an error.
     pub max_reply_bytes: usize,
     /// How many candidates a search of a graph looks at, with Qdrant. Weaviate keeps it with each collection. None: the
     /// database chooses.

@@ -1,10 +1,12 @@
-//! Qdrant, by its official client.
+//! Qdrant, by the generated clients of its official crate.
 //!
-//! Writes wait until a majority of the replicas has them, and reads of objects ask a majority. Every request may be
-//! made twice, because objects have ids of their own; those that failed for now are made again.
+//! Writes wait until every replica that Qdrant keeps in use has them, and that is a majority at least. So reads ask one
+//! of these replicas: no consistency is set for them. Every request may be made twice, because objects have ids of their
+//! own; those that failed for now are made again.
 
 mod collections;
 mod conditions;
+mod connections;
 mod payload;
 mod points;
 mod search;
@@ -16,11 +18,11 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use qdrant_client::config::QdrantConfig;
-use qdrant_client::{Qdrant, QdrantError};
+use connections::{Connection, Connections};
+use qdrant_client::qdrant::{HealthCheckRequest, ListCollectionsRequest};
 use reqwest::Url;
 use tokio::sync::Semaphore;
-use tonic::{Code, Status};
+use tonic::{Code, Response, Status};
 
 use crate::VectorDatabaseError;
 use crate::api_key::ApiKey;
@@ -38,9 +40,6 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 
 /// Requests that a client sends at the same time. Others wait.
 const CONCURRENT_REQUESTS: usize = 128;
-
-/// Connections of a client. Each carries many requests at a time.
-const CONNECTIONS: usize = 3;
 
 /// The longest message that is kept, in characters.
 const MAX_MESSAGE_CHARACTERS: usize = 500;
@@ -76,7 +75,7 @@ impl Operation {
 /// A client. Clones share connections.
 #[derive(Clone)]
 pub struct Client {
-    qdrant: Qdrant,
+    connections: Arc<Connections>,
     url: String,
     api_key: Option<ApiKey>,
     attempts: u32,
@@ -100,25 +99,12 @@ impl Client {
     ///
     /// [`VectorDatabaseError::Setting`].
     pub fn new(options: ClientOptions) -> Result<Self, VectorDatabaseError> {
-        let url = address(&options.base_url()?)?;
-        if let Some(key) = &options.api_key {
-            key.check()?;
-        }
-        let ClientOptions { api_key, attempts, ef_search, metrics, connect_timeout, timeout, .. } = options;
-        let mut config = QdrantConfig::from_url(&url)
-            .api_key(api_key.as_ref().map(ApiKey::expose))
-            .timeout(timeout)
-            .connect_timeout(connect_timeout)
-            // It would print to the standard output.
-            .skip_compatibility_check();
-        config.pool_size = CONNECTIONS;
-        let qdrant = Qdrant::new(config);
-        let qdrant = qdrant.map_err(|error| VectorDatabaseError::Setting {
-            setting: "vectorDB.url",
-            reason: failure(error, None).to_string(),
-        })?;
+        let url = address(options.base_url()?)?;
+        let connections = Arc::new(Connections::new(&url, &options)?);
+        let ClientOptions { api_key, attempts, ef_search, metrics, timeout, .. } = options;
+        let (url, attempts) = (url.to_string(), attempts.max(1));
         let turns = Arc::new(Semaphore::new(CONCURRENT_REQUESTS));
-        Ok(Self { qdrant, url, api_key, attempts: attempts.max(1), timeout, ef_search, turns, metrics })
+        Ok(Self { connections, url, api_key, attempts, timeout, ef_search, turns, metrics })
     }
 
     /// Succeeds if Qdrant is ready, has a version that is known to have what is needed, and takes the key.
@@ -127,13 +113,19 @@ impl Client {
     ///
     /// Why it is not.
     pub async fn ready(&self) -> Result<(), VectorDatabaseError> {
-        let reply = self.attempt(Operation::Schema, &|| self.qdrant.health_check()).await?;
+        let check = |connection: Connection| async move {
+            let request = HealthCheckRequest {};
+            connection.server().health_check(request).await
+        };
+        let reply = self.attempt(Operation::Schema, &check).await?;
         if !is_new_enough(&reply.version) {
             let version: String = reply.version.chars().take(MAX_VERSION_CHARACTERS).collect();
             return Err(VectorDatabaseError::Version { version, least: LEAST_VERSION });
         }
         // The check of the health needs no key.
-        self.attempt(Operation::Schema, &|| self.qdrant.list_collections()).await.map(|_| ())
+        let list =
+            |connection: Connection| async move { connection.collections().list(ListCollectionsRequest {}).await };
+        self.attempt(Operation::Schema, &list).await.map(drop)
     }
 
     /// The time that Qdrant has for a request, in seconds.
@@ -142,10 +134,10 @@ impl Client {
     }
 
     /// Sends a request, and sends it again if that may help.
-    async fn send<T, Sending: Future<Output = Result<T, QdrantError>>>(
+    async fn send<T, Sending: Future<Output = Result<Response<T>, Status>>>(
         &self,
         operation: Operation,
-        request: impl Fn() -> Sending,
+        request: impl Fn(Connection) -> Sending,
     ) -> Result<T, VectorDatabaseError> {
         let started = Instant::now();
         let mut attempt = 1;
@@ -167,30 +159,57 @@ impl Client {
         result
     }
 
-    async fn attempt<T, Sending: Future<Output = Result<T, QdrantError>>>(
+    async fn attempt<T, Sending: Future<Output = Result<Response<T>, Status>>>(
         &self,
         operation: Operation,
-        request: &impl Fn() -> Sending,
+        request: &impl Fn(Connection) -> Sending,
     ) -> Result<T, VectorDatabaseError> {
         // The semaphore is never closed.
         let _turn = self.turns.acquire().await;
-        // The client sends some requests twice, each with the whole time limit.
-        let result = match tokio::time::timeout(self.timeout, request()).await {
-            Ok(result) => result.map_err(|error| failure(error, self.api_key.as_ref())),
+        let connection = self.connections.next();
+        let number = connection.number;
+        let result = match tokio::time::timeout(self.timeout, request(connection)).await {
+            Ok(Ok(reply)) => Ok(reply.into_inner()),
+            Ok(Err(status)) => Err(self.failure(&status)),
             Err(_) => Err(VectorDatabaseError::Timeout),
         };
+        if let Err(VectorDatabaseError::Unreachable(_) | VectorDatabaseError::Timeout) = result {
+            self.connections.give_up(number);
+        }
         if let Some(metrics) = &self.metrics {
             let outcome = result.as_ref().err().map_or("done", VectorDatabaseError::kind);
             metrics.vector_engine_requests_total.with_label_values(&[operation.label(), outcome]).inc();
         }
         result
     }
+
+    /// The error of a request, without the key.
+    fn failure(&self, status: &Status) -> VectorDatabaseError {
+        match status.code() {
+            // No request of this client has a range that Qdrant could refuse.
+            Code::OutOfRange => VectorDatabaseError::LongReply { max_bytes: self.connections.max_reply_bytes() },
+            _ => of_status(status, self.api_key.as_ref()),
+        }
+    }
 }
 
+/// Sends a request by the client of a service, and again if that may help.
+macro_rules! send {
+    ($client:expr, $operation:expr, $service:ident.$method:ident($request:expr)) => {{
+        let request = $request;
+        $client.send($operation, move |connection| {
+            let request = request.clone();
+            async move { connection.$service().$method(request).await }
+        })
+    }};
+}
+
+use send;
+
 /// The address. Services have paths of their own.
-fn address(url: &Url) -> Result<String, VectorDatabaseError> {
+fn address(url: Url) -> Result<Url, VectorDatabaseError> {
     if url.path() == "/" {
-        return Ok(url.to_string());
+        return Ok(url);
     }
     let reason = "it has a path, which the gRPC of Qdrant does not use".to_owned();
     Err(VectorDatabaseError::Setting { setting: "vectorDB.url", reason })
@@ -203,34 +222,26 @@ fn is_new_enough(version: &str) -> bool {
     version.is_empty() || version >= parts(LEAST_VERSION)
 }
 
-/// The error of a request, without the key.
-fn failure(error: QdrantError, api_key: Option<&ApiKey>) -> VectorDatabaseError {
-    match error {
-        QdrantError::ResponseError { status } | QdrantError::ResourceExhaustedError { status, .. } => {
-            of_status(&status, api_key)
-        }
-        QdrantError::InvalidUri(error) => {
-            VectorDatabaseError::Setting { setting: "vectorDB.url", reason: error.to_string() }
-        }
-        QdrantError::Io(error) => VectorDatabaseError::Unreachable(error.to_string()),
-        other => VectorDatabaseError::Reply(shortened(&other.to_string(), api_key)),
-    }
-}
-
 fn of_status(status: &Status, api_key: Option<&ApiKey>) -> VectorDatabaseError {
-    let (code, message) = (status.code(), shortened(status.message(), api_key));
-    // The client reports a connection that it cannot make as an internal error.
-    let is_connecting = code == Code::Internal && message.starts_with("Failed to connect");
+    let (code, message) = (status.code(), shortened(&described(status), api_key));
     let number = u16::try_from(i32::from(code)).unwrap_or_default();
     match code {
         Code::Unavailable | Code::Unknown => VectorDatabaseError::Unreachable(message),
-        _ if is_connecting => VectorDatabaseError::Unreachable(message),
         Code::DeadlineExceeded | Code::Cancelled => VectorDatabaseError::Timeout,
         // A replica that is being moved or recovered fails a precondition.
         Code::Internal | Code::ResourceExhausted | Code::Aborted | Code::FailedPrecondition => {
             VectorDatabaseError::Unavailable { status: number, message }
         }
         _ => VectorDatabaseError::Refused { status: number, message },
+    }
+}
+
+/// What a status says, with the first cause of a connection that failed.
+fn described(status: &Status) -> String {
+    let mut causes = std::iter::successors(std::error::Error::source(status), |cause| cause.source());
+    match causes.by_ref().last() {
+        Some(cause) => format!("{}: {cause}", status.message()),
+        None => status.message().to_owned(),
     }
 }
 

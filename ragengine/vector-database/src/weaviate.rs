@@ -80,9 +80,9 @@ impl<'a> Request<'a> {
         Self { method: Method::GET, path, query: &[], replicas: None, body: None, repeat: Repeat::Yes }
     }
 
-    /// A read of an object that has every acknowledged write.
-    fn get_from_majority(path: &'a [&'a str]) -> Self {
-        Self { replicas: Some(Replicas::Majority), ..Self::get(path) }
+    /// A read of an object. From a majority, it has every acknowledged write.
+    fn get_from(replicas: Replicas, path: &'a [&'a str]) -> Self {
+        Self { replicas: Some(replicas), ..Self::get(path) }
     }
 
     /// What the request does, for labels.
@@ -269,4 +269,4 @@ fn headers(api_key: Option<&ApiKey>) -> Result<HeaderMap, VectorDatabaseError> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

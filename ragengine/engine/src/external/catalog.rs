@@ -10,12 +10,13 @@ use ragengine_settings::{EmbeddingSource, TextLanguage, VectorIndexKind};
 use ragengine_stores::{Begun, CatalogueIndex, IndexCatalogue, NewIndex};
 use ragengine_vector_database::{Database, Index as Engine, IndexShape, VectorIndex};
 use tokio::task::AbortHandle;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 use uuid::Uuid;
 
 use super::ExternalIndex;
 use super::fault::{of_catalogue, of_engine};
 use super::index::in_engine;
+use super::opening::{name_in_engine, read_record};
 use super::watch;
 
 /// The candidates when a node is added to a graph: those of FAISS here.
@@ -52,7 +53,7 @@ pub struct ExternalCatalog {
     pub(super) problems: RwLock<Vec<String>>,
     /// Who this server is among those that share the indexes.
     pub(super) holder: Uuid,
-    analyzer: Analyzer,
+    pub(super) analyzer: Analyzer,
     watching: Mutex<Vec<AbortHandle>>,
 }
 
@@ -211,52 +212,17 @@ impl ExternalCatalog {
         }
     }
 
-    /// Deletes what the vector database has of an index whose deletion was begun.
+    /// Deletes what the vector database has of an index whose deletion was begun. An index that the catalogue keeps
+    /// stays, whoever asks.
     pub(super) async fn finish_deletion(&self, row: &CatalogueIndex) -> Result<(), IndexError> {
+        if self.options.catalogue.is_kept(row.number).await.map_err(of_catalogue)? {
+            error!(index = row.name, "an index that is not being deleted was to be deleted: it is kept");
+            return Ok(());
+        }
         let (database, namespace) = (self.options.vector_database.clone(), &self.options.namespace);
         let engine = Engine::named(database, namespace, &name_in_engine(row)).map_err(of_engine)?;
         engine.delete_index().await.map_err(of_engine)?;
         self.options.catalogue.finish_deletion(row.number).await.map_err(of_catalogue)
-    }
-
-    /// The index of a row, which is opened once.
-    pub(super) async fn opened(&self, row: CatalogueIndex) -> Result<Arc<ExternalIndex>, IndexError> {
-        if let Some(known) = self.known.read().get(&row.name)
-            && known.is_of(&row)
-        {
-            return Ok(Arc::clone(known));
-        }
-        let (database, namespace) = (self.options.vector_database.clone(), &self.options.namespace);
-        let engine = Engine::open(database, namespace, &name_in_engine(&row)).await.map_err(|error| match error {
-            // The catalogue has it, so it is not the caller's mistake.
-            ragengine_vector_database::VectorDatabaseError::NoSuchIndex(_) => IndexError::Unavailable {
-                index: row.name.clone(),
-                reason: "the vector database does not have it: restore its backup, or delete the index".to_owned(),
-            },
-            other => of_engine(other),
-        })?;
-        let record = read_record(&row)?;
-        let embedding = row.embedding.as_deref().and_then(|json| serde_json::from_str(json).ok());
-        let index = Arc::new(ExternalIndex {
-            name: row.name.clone(),
-            number: row.number,
-            store_id: row.store_id.parse().map_err(|_| unreadable(&row))?,
-            record,
-            embedding,
-            engine,
-            catalogue: Arc::clone(&self.options.catalogue),
-            analyzer: self.analyzer.clone(),
-            background: Default::default(),
-            writing: Default::default(),
-            cursors: Default::default(),
-            seen: Default::default(),
-        });
-        let mut known = self.known.write();
-        let kept = known.entry(row.name.clone()).or_insert_with(|| Arc::clone(&index));
-        if !kept.is_of(&row) {
-            *kept = index;
-        }
-        Ok(Arc::clone(kept))
     }
 
     pub(super) fn shape(&self, record: &IndexRecord) -> Result<IndexShape, IndexError> {
@@ -280,26 +246,5 @@ impl ExternalCatalog {
     /// Stops the work in the background.
     pub fn shut_down(&self) {
         self.watching.lock().iter().for_each(AbortHandle::abort);
-    }
-}
-
-/// The digits of a store's id in a name: with the longest name of an index, as many as the databases have room for.
-const STORE_DIGITS: usize = 16;
-
-/// The name in the vector database. An index that is made again has another one, so that a late write of the old one
-/// cannot reach it. The number in the catalogue would come again after a restore of the database.
-fn name_in_engine(row: &CatalogueIndex) -> String {
-    let digits: String = row.store_id.chars().filter(char::is_ascii_hexdigit).take(STORE_DIGITS).collect();
-    format!("{}~{digits}", row.name)
-}
-
-fn read_record(row: &CatalogueIndex) -> Result<IndexRecord, IndexError> {
-    serde_json::from_str(&row.record).map_err(|_| unreadable(row))
-}
-
-fn unreadable(row: &CatalogueIndex) -> IndexError {
-    IndexError::Unavailable {
-        index: row.name.clone(),
-        reason: "its record in PostgreSQL cannot be read: a newer version of the server may have written it".to_owned(),
     }
 }

@@ -34,6 +34,8 @@ pub struct ExternalIndex {
     pub(super) writing: Arc<Mutex<()>>,
     pub(super) cursors: Cursors,
     pub(super) seen: RwLock<Seen>,
+    /// When a sweep first found it with chunks but without documents.
+    pub(super) without_documents: parking_lot::Mutex<Option<Instant>>,
 }
 
 /// What was there some seconds ago, for metrics and the status.
@@ -92,7 +94,8 @@ impl ExternalIndex {
     ///
     /// # Errors
     ///
-    /// [`IndexError::NoSuchIndex`] if it was deleted, or if the database fails.
+    /// [`IndexError::NoSuchIndex`] if it was deleted, [`IndexError::Superseded`] if it was replaced, or if the database
+    /// fails.
     pub async fn version(&self) -> Result<Option<(Uuid, u64)>, IndexError> {
         let row = self.row().await?;
         Ok((!row.is_changing).then_some((self.store_id, row.changes.unsigned_abs())))
@@ -100,8 +103,16 @@ impl ExternalIndex {
 
     /// What the catalogue has of it now.
     pub(super) async fn row(&self) -> Result<CatalogueIndex, IndexError> {
-        let row = self.catalogue.get(&self.name).await.map_err(of_catalogue)?;
-        row.filter(|row| self.is_of(row)).ok_or_else(|| self.gone())
+        match self.catalogue.get(&self.name).await.map_err(of_catalogue)? {
+            Some(row) if self.is_of(&row) => Ok(row),
+            Some(_) => Err(IndexError::Superseded(self.name.clone())),
+            None => Err(self.gone()),
+        }
+    }
+
+    /// Why the catalogue does not have it: it was deleted or replaced.
+    pub(super) async fn absence(&self) -> IndexError {
+        self.row().await.err().unwrap_or_else(|| self.gone())
     }
 
     /// Whether a row is this index. Numbers come again when the database is restored.
@@ -109,10 +120,21 @@ impl ExternalIndex {
         row.number == self.number && row.store_id == self.store_id.to_string()
     }
 
-    /// The error of a request, or that the index is gone by now.
+    /// Whether another one is this index, opened by another request.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.number == other.number && self.store_id == other.store_id
+    }
+
+    /// The error of a request, or that the index is gone or another one by now.
     pub async fn explained(&self, error: IndexError) -> IndexError {
         let may_be_gone = matches!(&error, IndexError::Engine(error) if ["query", "refused"].contains(&error.kind()));
-        if may_be_gone && matches!(self.row().await, Err(IndexError::NoSuchIndex(_))) { self.gone() } else { error }
+        if !may_be_gone {
+            return error;
+        }
+        match self.row().await {
+            Err(absence @ (IndexError::NoSuchIndex(_) | IndexError::Superseded(_))) => absence,
+            _ => error,
+        }
     }
 
     /// The index as the API describes it.
@@ -138,7 +160,7 @@ impl ExternalIndex {
         })
     }
 
-    pub(super) fn gone(&self) -> IndexError {
+    fn gone(&self) -> IndexError {
         IndexError::NoSuchIndex(self.name.clone())
     }
 }

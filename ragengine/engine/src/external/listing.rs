@@ -76,10 +76,24 @@ impl ExternalIndex {
     async fn page(&self, list: &str, selection: Selection<'_>, page: &Page) -> Result<Listed, IndexError> {
         let changes = self.row().await?.changes.unsigned_abs();
         let total = usize::try_from(self.size_of(selection).await?.documents).unwrap_or(usize::MAX);
-        let (mut offset, mut after) = self.cursors.before(list, changes, page.offset);
         let mut records: Vec<DocumentRecord> = Vec::new();
+        if page.offset >= total {
+            return Ok(Listed { records, total });
+        }
+        let (mut offset, mut after) = self.cursors.before(list, changes, page.offset);
         while records.len() < page.limit {
             let skipped = page.offset.saturating_sub(offset);
+            if skipped > 0 {
+                let passed = self.engine.pass_over(selection, after, skipped.min(SKIPPED_AT_ONCE)).await;
+                let (passed, next) = passed.map_err(of_engine)?;
+                // Documents of one place stay together, and some of these may belong to the page.
+                if passed <= skipped {
+                    let Some(next) = next else { break };
+                    (offset, after) = (offset + passed, Some(next));
+                    self.cursors.keep(list, changes, offset, next);
+                    continue;
+                }
+            }
             let wanted = if skipped > 0 { skipped } else { page.limit - records.len() };
             let found = self.engine.list(selection, after, wanted.min(SKIPPED_AT_ONCE)).await.map_err(of_engine)?;
             offset += found.documents.len();

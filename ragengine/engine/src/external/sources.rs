@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use ragengine_client::wire::{PutSourceSync, SourceDescription};
 use ragengine_index::sources::{Moment, SharedSync, Syncs, log_sync};
 use ragengine_index::{IndexError, IndexSize};
-use ragengine_stores::SourceSyncRow;
+use ragengine_stores::{SourceSyncRow, StoreError};
 use ragengine_vector_database::Selection;
 
 use super::ExternalIndex;
@@ -88,10 +88,10 @@ impl ExternalIndex {
             Ok::<_, IndexError>(new)
         };
         let updated = self.catalogue.update_sync(self.number, source, update).await;
-        let row = updated.map_err(|error| match error {
-            ragengine_stores::StoreError::NotFound => self.gone(),
-            other => of_catalogue(other),
-        })??;
+        let row = match updated {
+            Err(StoreError::NotFound) => return Err(self.absence().await),
+            updated => updated.map_err(of_catalogue)??,
+        };
         logged.iter().for_each(|update| log_sync(&self.name, source, update));
         self.described(source, shared(&row)).await
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt as _};
 use jiff::Timestamp;
@@ -11,10 +11,11 @@ use ragengine_errors::Logged as _;
 use ragengine_index::IndexError;
 use ragengine_index::sources::{Moment, Syncs};
 use ragengine_stores::CatalogueIndex;
+use ragengine_vector_database::{VectorDatabaseError, WithoutDocuments};
 use tracing::{info, warn};
 
 use super::ExternalCatalog;
-use super::fault::{of_catalogue, of_engine};
+use super::fault::of_catalogue;
 use super::index::Seen;
 use super::sources::shared;
 
@@ -26,6 +27,10 @@ const SWEEP: Duration = Duration::from_secs(3600);
 
 /// No write lasts longer: time limits end at a day.
 const LONGEST_WRITE: Duration = Duration::from_secs(25 * 3600);
+
+/// What an index without documents has is kept for this time: if its documents were lost, and not deleted, they can be
+/// restored.
+const KEPT_WITHOUT_DOCUMENTS: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Indexes that are looked at together.
 const AT_ONCE: usize = 4;
@@ -107,7 +112,15 @@ impl ExternalCatalog {
             self.finish_deletion_or_leave(&row).await;
         }
         for index in self.seen() {
-            match index.engine.sweep(LONGEST_WRITE).await.map_err(of_engine) {
+            let found_at = *index.without_documents.lock();
+            let without = what_to_do(found_at.map(|found_at| found_at.elapsed()));
+            let swept = index.engine.sweep(LONGEST_WRITE, without).await;
+            *index.without_documents.lock() = match swept {
+                Ok(_) => None,
+                Err(VectorDatabaseError::Unowned(_)) => found_at.or_else(|| Some(Instant::now())),
+                Err(_) => found_at,
+            };
+            match swept {
                 Ok(0) => {}
                 Ok(objects) => info!(index = index.name(), objects, "leftovers of stopped writers deleted"),
                 Err(error) => {
@@ -117,5 +130,31 @@ impl ExternalCatalog {
             }
         }
         Ok(())
+    }
+}
+
+/// What a sweep does with an index that was first found without documents this time ago.
+fn what_to_do(found_ago: Option<Duration>) -> WithoutDocuments {
+    match found_ago {
+        Some(ago) if ago >= KEPT_WITHOUT_DOCUMENTS => WithoutDocuments::Delete,
+        _ => WithoutDocuments::Keep,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_without_documents_is_swept_after_a_week() {
+        let days = |days: u64| Some(Duration::from_secs(days * 24 * 3600));
+        for (found_ago, expected) in [
+            (None, WithoutDocuments::Keep),
+            (days(0), WithoutDocuments::Keep),
+            (days(6), WithoutDocuments::Keep),
+            (days(7), WithoutDocuments::Delete),
+        ] {
+            assert_eq!(what_to_do(found_ago), expected, "{found_ago:?}");
+        }
     }
 }

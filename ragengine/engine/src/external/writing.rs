@@ -146,10 +146,10 @@ impl ExternalIndex {
         let writing = Arc::clone(&self.writing).lock_owned().await;
         let changing = tokio::spawn(async move {
             let _writing = writing;
-            index.is_there(index.catalogue.begin_change(index.number).await)?;
+            index.require_there(index.catalogue.begin_change(index.number).await).await?;
             let changed = change(Arc::clone(&index)).await;
             // Also after an error, because some documents may be changed.
-            let ended = index.is_there(index.catalogue.end_change(index.number).await);
+            let ended = index.require_there(index.catalogue.end_change(index.number).await).await;
             let changed = changed?;
             ended.map(|()| changed)
         });
@@ -162,8 +162,8 @@ impl ExternalIndex {
         }
     }
 
-    fn is_there(&self, counted: Result<bool, StoreError>) -> Result<(), IndexError> {
-        if counted.map_err(of_catalogue)? { Ok(()) } else { Err(self.gone()) }
+    async fn require_there(&self, counted: Result<bool, StoreError>) -> Result<(), IndexError> {
+        if counted.map_err(of_catalogue)? { Ok(()) } else { Err(self.absence().await) }
     }
 
     /// Whether a change is being made by this server.

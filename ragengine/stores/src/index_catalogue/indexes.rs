@@ -1,4 +1,4 @@
-use sqlx::{PgPool, query, query_as};
+use sqlx::{PgPool, query, query_as, query_scalar};
 
 use super::{Begun, CatalogueIndex, IndexCatalogue, NewIndex, queries};
 use crate::StoreError;
@@ -93,6 +93,16 @@ impl IndexCatalogue {
         let begin = query_as::<_, Row>(queries::BEGIN_DELETION).bind(self.postgres.engine()).bind(text(name));
         let begun = self.run(|pool| async move { Ok(begin.fetch_optional(&pool).await?) }).await?;
         Ok(begun.map(index))
+    }
+
+    /// Whether the index of this number is there, ready or not, and is not being deleted.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn is_kept(&self, number: i64) -> Result<bool, StoreError> {
+        let kept = query_scalar::<_, bool>(queries::IS_KEPT).bind(self.postgres.engine()).bind(number);
+        self.run(|pool| async move { Ok(kept.fetch_one(&pool).await?) }).await
     }
 
     /// The index of this number, which is being deleted, is gone: so are its row and those of its sources. Does nothing

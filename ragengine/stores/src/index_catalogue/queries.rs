@@ -105,6 +105,10 @@ RETURNING ",
 pub(super) const PUBLISH: &str = "
 UPDATE ragengine_index_catalogue SET state = 'ready' WHERE engine = $1 AND state = 'staging' AND number = ANY($2)";
 
+/// Parameters: engine, number.
+pub(super) const IS_KEPT: &str = "
+SELECT EXISTS (SELECT FROM ragengine_index_catalogue WHERE engine = $1 AND number = $2 AND state <> 'deleting')";
+
 /// Parameters: engine, number. The rows of its sources go with it.
 pub(super) const FINISH_DELETION: &str = "
 DELETE FROM ragengine_index_catalogue WHERE engine = $1 AND number = $2 AND state = 'deleting'";

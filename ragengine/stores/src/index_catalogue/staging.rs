@@ -21,13 +21,14 @@ impl IndexCatalogue {
         self.run(|pool| async move { Ok(index(stage.fetch_one(&pool).await?)) }).await
     }
 
-    /// A staged index is not wanted: it is being deleted from now on.
+    /// A staged index is not wanted: it is being deleted from now on. Returns whether it is: not if it was published,
+    /// perhaps by a call whose reply was lost, or is gone.
     ///
     /// # Errors
     ///
     /// Those of the store.
-    pub async fn abandon(&self, number: i64) -> Result<(), StoreError> {
-        self.change(queries::ABANDON, number).await.map(drop)
+    pub async fn abandon(&self, number: i64) -> Result<bool, StoreError> {
+        Ok(self.change(queries::ABANDON, number).await? > 0)
     }
 
     /// The names of staged indexes that are there already.

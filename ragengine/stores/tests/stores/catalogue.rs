@@ -225,7 +225,12 @@ async fn a_staged_index_is_shown_when_it_is_published(catalogue: Catalogue) {
     // All or none, and none twice.
     let third = store.stage(new("c")).await.unwrap();
     assert_eq!(store.publish(&[third.number, first.number], true, MANY).await.unwrap_err().kind(), "not_found");
-    store.abandon(third.number).await.unwrap();
+    assert!(store.is_kept(third.number).await.unwrap());
+    assert!(store.abandon(third.number).await.unwrap());
+    assert!(!store.abandon(third.number).await.unwrap(), "not twice");
+    assert!(!store.is_kept(third.number).await.unwrap() && !store.is_kept(there.number).await.unwrap());
+    // What was published is not abandoned.
+    assert!(!store.abandon(first.number).await.unwrap() && store.is_kept(first.number).await.unwrap());
     assert_eq!(store.publish(&[third.number], false, MANY).await.unwrap_err().kind(), "not_found");
     assert_eq!(catalogue.names().await, ["a", "b"]);
     assert!(store.being_deleted().await.unwrap().iter().any(|row| row.number == third.number));

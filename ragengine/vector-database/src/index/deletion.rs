@@ -10,6 +10,9 @@ use crate::document::DocumentRecord;
 /// Documents of a source that are deleted at once.
 const DELETED_AT_ONCE: usize = 200;
 
+/// How often the documents of a source are listed. Others may be writing more of them.
+const MAX_PASSES: u32 = 5;
+
 impl Index {
     /// Deletes documents. Returns for each id whether it existed.
     ///
@@ -26,8 +29,26 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// If the vector database fails. Documents deleted before the error stay deleted.
+    /// If the vector database fails, and [`VectorDatabaseError::ReplicaMissing`] if a list may lack documents of the
+    /// source. Documents deleted before the error stay deleted.
     pub async fn delete_source(&self, source: &str) -> Result<u64, VectorDatabaseError> {
+        let mut deleted = 0;
+        // Lists of replicas that are behind differ, so one that has nothing is waited for.
+        for _ in 0..MAX_PASSES {
+            match self.delete_listed(source).await? {
+                0 => break,
+                more => deleted += more,
+            }
+        }
+        let documents = &self.collections.documents;
+        if self.is_replicated && !self.database.has_all_replicas(documents).await {
+            return Err(VectorDatabaseError::ReplicaMissing);
+        }
+        Ok(deleted)
+    }
+
+    /// Deletes the documents of a source that a list has. Returns how many.
+    async fn delete_listed(&self, source: &str) -> Result<u64, VectorDatabaseError> {
         let (mut after, mut deleted) = (None, 0);
         loop {
             let page = self.list(Selection::Source(source), after, DELETED_AT_ONCE).await?;
@@ -61,3 +82,6 @@ impl Index {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -45,6 +45,17 @@ pub struct Page {
     pub next: Option<u64>,
 }
 
+/// A page of objects of documents with their places.
+struct Placed {
+    found: Vec<(u64, Found)>,
+    /// Where the next page begins.
+    next: Option<u64>,
+}
+
+fn with_place(found: Found) -> Result<(u64, Found), VectorDatabaseError> {
+    Ok((document::number(&found.properties, Property::PLACE)?, found))
+}
+
 /// How large an index or a part of it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IndexSize {
@@ -78,41 +89,69 @@ impl Index {
         after: Option<u64>,
         limit: usize,
     ) -> Result<Page, VectorDatabaseError> {
+        let placed = self.placed(selection, after, limit, RECORD_PROPERTIES).await?;
+        let read = |(_, found): (u64, Found)| DocumentRecord::read(found.id, &found.properties);
+        Ok(Page { documents: placed.found.into_iter().map(read).collect::<Result<_, _>>()?, next: placed.next })
+    }
+
+    /// How many documents a page has, and where the next one begins. Nothing else is read of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::list`].
+    pub async fn pass_over(
+        &self,
+        selection: Selection<'_>,
+        after: Option<u64>,
+        limit: usize,
+    ) -> Result<(usize, Option<u64>), VectorDatabaseError> {
+        let placed = self.placed(selection, after, limit, &[Property::PLACE]).await?;
+        Ok((placed.found.len(), placed.next))
+    }
+
+    /// The documents of a page with their places, in order.
+    async fn placed(
+        &self,
+        selection: Selection<'_>,
+        after: Option<u64>,
+        limit: usize,
+        properties: &[Property],
+    ) -> Result<Placed, VectorDatabaseError> {
         #[expect(clippy::cast_precision_loss, reason = "microseconds since 1970 are less than 2^53 until 2255")]
         let behind = after.map_or(Predicate::Everything, |place| Predicate::Above(Property::PLACE, place as f64));
         let predicate = Predicate::all([selection.predicate(self.database.comparisons())?, behind]);
         let mut limit = limit.clamp(1, MAX_RESULTS - 1);
         loop {
-            // One more than the page shows whether there is another.
-            let mut found = self.first(&predicate, limit + 1).await?;
-            let next = match found.get(limit) {
-                Some(behind) => {
-                    let place = document::number(&behind.properties, Property::PLACE)?;
-                    found.retain(|each| document::number(&each.properties, Property::PLACE).is_ok_and(|of| of < place));
-                    if found.is_empty() && limit < MAX_RESULTS - 1 {
-                        limit = (limit * 2).min(MAX_RESULTS - 1);
-                        continue;
-                    }
-                    found.last().map(|last| document::number(&last.properties, Property::PLACE)).transpose()?
-                }
-                None => None,
+            let search = Search {
+                collection: &self.collections.documents,
+                predicate: &predicate,
+                order: Order::Least(Property::PLACE),
+                // One more than the page shows whether there is another.
+                limit: limit + 1,
+                properties,
+                has_vectors: false,
+                is_replicated: self.is_replicated,
             };
-            let read = |found: Found| DocumentRecord::read(found.id, &found.properties);
-            return Ok(Page { documents: found.into_iter().map(read).collect::<Result<_, _>>()?, next });
+            let found = self.database.search(&search).await?;
+            let is_last = found.len() <= limit;
+            let end = found.iter().rev().find_map(|each| document::optional_number(&each.properties, Property::PLACE));
+            let found = self.with_properties(&search, found).await?;
+            let mut found = found.into_iter().map(with_place).collect::<Result<Vec<_>, _>>()?;
+            // Those without properties may have been found at another place.
+            found.retain(|(place, _)| after.is_none_or(|after| *place > after));
+            found.sort_by_key(|(place, _)| *place);
+            if is_last {
+                return Ok(Placed { found, next: None });
+            }
+            let end = end.or_else(|| found.last().map(|(place, _)| *place));
+            found.retain(|(place, _)| end.is_none_or(|end| *place < end));
+            if found.is_empty() && limit < MAX_RESULTS - 1 {
+                limit = (limit * 2).min(MAX_RESULTS - 1);
+                continue;
+            }
+            let next = found.last().map(|(place, _)| *place);
+            return Ok(Placed { found, next });
         }
-    }
-
-    async fn first(&self, predicate: &Predicate, limit: usize) -> Result<Vec<Found>, VectorDatabaseError> {
-        let search = Search {
-            collection: &self.collections.documents,
-            predicate,
-            order: Order::Least(Property::PLACE),
-            limit,
-            properties: RECORD_PROPERTIES,
-            has_vectors: false,
-            is_replicated: self.is_replicated,
-        };
-        self.database.search(&search).await
     }
 
     /// The size of a selection.
@@ -138,3 +177,6 @@ impl Index {
         Ok(sums.into_iter().map(|(source, sums)| (source, IndexSize::of(&sums))).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

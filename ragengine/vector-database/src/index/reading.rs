@@ -151,6 +151,7 @@ impl Index {
                 is_replicated: self.is_replicated,
             };
             let found = self.database.search(&search).await?;
+            let found = self.with_properties(&search, found).await?;
             let missing = found.iter().filter(|found| found.vector.is_empty()).map(|found| found.id).collect();
             let mut single = self.single_vectors(missing).await?;
             for mut found in found {
@@ -165,6 +166,27 @@ impl Index {
         }
         chunks.values_mut().for_each(|chunks| chunks.sort_by_key(|chunk| chunk.ordinal));
         Ok(chunks)
+    }
+
+    /// What a search found. Objects without properties get those that a majority has, and are left out if there are no
+    /// such objects.
+    pub(super) async fn with_properties(
+        &self,
+        search: &Search<'_>,
+        found: Vec<Found>,
+    ) -> Result<Vec<Found>, VectorDatabaseError> {
+        let empty: Vec<Uuid> = found.iter().filter(|each| !each.has_properties()).map(|each| each.id).collect();
+        if empty.is_empty() {
+            return Ok(found);
+        }
+        let mut objects = self.database.objects(search.collection, &empty, search.properties).await?;
+        let filled = |mut found: Found| {
+            if !found.has_properties() {
+                found.properties = objects.remove(&found.id)?.properties;
+            }
+            Some(found)
+        };
+        Ok(found.into_iter().filter_map(filled).collect())
     }
 
     /// The vectors of about `most` chunks that are not chosen by what they say. Some may belong to replaced documents.
@@ -224,7 +246,8 @@ impl Index {
             let found = self.vectors_of(&predicate, Order::Any, HASHES_AT_ONCE).await?;
             let is_all = found.len() < HASHES_AT_ONCE;
             for object in found {
-                let hash = document::text(&object.properties, Property::HASH)?.to_owned();
+                let Some(hash) = document::optional_text(&object.properties, Property::HASH) else { continue };
+                let hash = hash.to_owned();
                 left.remove(&hash);
                 vectors.insert(hash, object.vector);
             }
@@ -244,6 +267,16 @@ impl Index {
         let record =
             |id: &Uuid| objects.get(id).map(|object| DocumentRecord::read(object.id, &object.properties)).transpose();
         ids.iter().map(record).collect()
+    }
+
+    /// The records of documents, as any replica has them, in any order. Those that no replica has are missing.
+    pub(super) async fn records_on_all_replicas(
+        &self,
+        ids: &[Uuid],
+    ) -> Result<Vec<DocumentRecord>, VectorDatabaseError> {
+        let documents = &self.collections.documents;
+        let objects = self.database.objects_on_all_replicas(documents, ids, RECORD_PROPERTIES).await?;
+        objects.values().map(|object| DocumentRecord::read(object.id, &object.properties)).collect()
     }
 
     async fn record_of(&self, id: Uuid) -> Result<Option<DocumentRecord>, VectorDatabaseError> {

@@ -193,8 +193,7 @@ impl Index {
 
     /// The chunks that are those of their documents, and the ids of the others.
     async fn with_documents(&self, found: Vec<Found>) -> Result<(Vec<Hit>, HashSet<Uuid>), VectorDatabaseError> {
-        // After a node was away, Weaviate may find an object whose properties the replicas have yet to exchange.
-        let (found, empty): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|chunk| !is_empty(chunk));
+        let (found, empty): (Vec<Found>, Vec<Found>) = found.into_iter().partition(Found::has_properties);
         let mut documents: BTreeMap<Uuid, Option<Arc<DocumentRecord>>> = BTreeMap::new();
         for chunk in &found {
             documents.insert(document_of(chunk)?, None);
@@ -215,11 +214,6 @@ impl Index {
         }
         Ok((hits, stale))
     }
-}
-
-/// Whether an object has come without its properties.
-fn is_empty(chunk: &Found) -> bool {
-    document::optional_text(&chunk.properties, Property::DOCUMENT).is_none()
 }
 
 fn document_of(chunk: &Found) -> Result<Uuid, VectorDatabaseError> {
@@ -259,24 +253,4 @@ fn least_distances(found: impl Iterator<Item = Found>, limit: usize) -> Vec<Foun
     nearest.sort_by(|left, right| distance(left).total_cmp(&distance(right)).then(left.id.cmp(&right.id)));
     nearest.truncate(limit);
     nearest
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn an_object_whose_properties_are_not_exchanged_yet_is_empty() {
-        for (properties, expected) in [
-            (json!({}), true),
-            (json!({"document": null, "generation": null, "text": null}), true),
-            (json!({"document": "d", "generation": "g"}), false),
-        ] {
-            let properties = properties.as_object().cloned().unwrap_or_default();
-            let found = Found { id: Uuid::nil(), properties, distance: None, bm25: None, vector: Vec::new() };
-            assert_eq!(is_empty(&found), expected, "{:?}", found.properties);
-        }
-    }
 }

@@ -1,7 +1,6 @@
 //! Writing documents.
 
-use std::collections::BTreeMap;
-
+use futures_util::future::join_all;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tracing::warn;
@@ -39,7 +38,7 @@ impl Index {
         let written = self.put_generation(&generation, documents, &ids, &searchable).await;
         if let Err(error) = written {
             // What was written of it is not shown, but searches would find it and pass over it.
-            self.delete_generation(&generation, &ids).await;
+            self.delete_writes(ids.iter().map(|id| (&generation, *id)).collect()).await;
             return Err(error);
         }
         let record = |(position, document): (usize, &Document)| {
@@ -105,31 +104,35 @@ impl Index {
         of_metadata(doc_id, metadata, source.as_deref(), self.database.comparisons())
     }
 
-    /// Deletes the chunks and texts of generations that are not shown any more. What is left stays invisible.
+    /// Deletes the chunks and texts of writes that are not shown any more. What is left stays invisible.
     pub(super) async fn delete_replaced(&self, records: impl Iterator<Item = &DocumentRecord>) {
-        let mut documents: BTreeMap<&Generation, Vec<Uuid>> = BTreeMap::new();
-        for record in records {
-            documents.entry(&record.generation).or_default().push(record.id);
-        }
-        for (generation, ids) in documents {
-            self.delete_generation(generation, &ids).await;
-        }
+        self.delete_writes(records.map(|record| (&record.generation, record.id)).collect()).await;
     }
 
-    /// Deletes what a write made of some documents.
-    async fn delete_generation(&self, generation: &Generation, ids: &[Uuid]) {
-        for ids in ids.chunks(DELETED_AT_ONCE) {
-            let predicate = Predicate::all([
-                Predicate::is(Property::GENERATION, generation.as_str()),
-                Predicate::is_in(Property::DOCUMENT, ids.iter().map(Uuid::to_string).collect()),
-            ]);
-            for collection in [&self.collections.chunks, &self.collections.texts] {
-                if let Err(error) = self.database.delete_where(collection, &predicate).await {
-                    warn!(index = self.name, kind = error.kind(), "replaced chunks are left for the next sweep");
-                }
+    /// Deletes what writes made of documents.
+    async fn delete_writes(&self, writes: Vec<(&Generation, Uuid)>) {
+        for predicate in of_writes(writes) {
+            let collections = [&self.collections.chunks, &self.collections.texts];
+            let deletions = collections.map(|collection| self.database.delete_where(collection, &predicate));
+            for error in join_all(deletions).await.into_iter().filter_map(Result::err) {
+                warn!(index = self.name, kind = error.kind(), "replaced chunks are left for the next sweep");
             }
         }
     }
+}
+
+/// What writes made of documents, for some documents at a time.
+fn of_writes(mut writes: Vec<(&Generation, Uuid)>) -> Vec<Predicate> {
+    writes.sort_unstable();
+    let of_one_write = |of_write: &[(&Generation, Uuid)]| {
+        let is_of = |(generation, _): &(&Generation, Uuid)| Predicate::is(Property::GENERATION, generation.as_str());
+        Predicate::all([
+            of_write.first().map_or(Predicate::Nothing, is_of),
+            Predicate::is_in(Property::DOCUMENT, of_write.iter().map(|(_, id)| id.to_string()).collect()),
+        ])
+    };
+    let at_once = |writes: &[(&Generation, Uuid)]| Predicate::any(writes.chunk_by(|a, b| a.0 == b.0).map(of_one_write));
+    writes.chunks(DELETED_AT_ONCE).map(at_once).collect()
 }
 
 fn now_us() -> u64 {
@@ -196,4 +199,30 @@ fn chunk_objects(
 
 fn asked_by_filters(searchable: &Searchable) -> [(Property, Value); 2] {
     [(Property::TOKENS, json!(searchable.tokens)), (Property::RANGES, json!(searchable.ranges))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_of_many_documents_are_deleted_together() {
+        let (one, other) = (Generation::at(1), Generation::at(2));
+        let id = |number: usize| Uuid::from_u128(number as u128);
+        let of = |generation: &Generation, ids: &[usize]| {
+            Predicate::all([
+                Predicate::is(Property::GENERATION, generation.as_str()),
+                Predicate::is_in(Property::DOCUMENT, ids.iter().map(|number| id(*number).to_string()).collect()),
+            ])
+        };
+        assert_eq!(of_writes(Vec::new()), []);
+        assert_eq!(of_writes(vec![(&one, id(1))]), [of(&one, &[1])]);
+        let both = of_writes(vec![(&other, id(2)), (&one, id(3)), (&one, id(1))]);
+        assert_eq!(both, [Predicate::Any(vec![of(&one, &[1, 3]), of(&other, &[2])])]);
+        // Each document has a write of its own.
+        let generations: Vec<Generation> = (0..450).map(Generation::at).collect();
+        let writes = generations.iter().enumerate().map(|(number, generation)| (generation, id(number))).collect();
+        let counts: Vec<usize> = of_writes(writes).iter().map(Predicate::conditions).collect();
+        assert_eq!(counts, [400, 400, 100]);
+    }
 }

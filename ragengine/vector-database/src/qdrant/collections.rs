@@ -1,13 +1,14 @@
 //! Collections.
 
 use qdrant_client::qdrant::{
-    CreateCollectionBuilder, CreateFieldIndexCollectionBuilder, Distance, FieldType, HnswConfigDiffBuilder, Modifier,
-    SparseVectorParamsBuilder, SparseVectorsConfigBuilder, UuidIndexParamsBuilder, VectorParamsBuilder,
+    CreateCollection, CreateCollectionBuilder, CreateFieldIndexCollection, CreateFieldIndexCollectionBuilder,
+    DeleteCollection, Distance, FieldType, GetCollectionInfoRequest, HnswConfigDiffBuilder, ListCollectionsRequest,
+    Modifier, SparseVectorParamsBuilder, SparseVectorsConfigBuilder, UuidIndexParamsBuilder, VectorParamsBuilder,
     VectorsConfigBuilder,
 };
 
 use super::payload::digit_fields;
-use super::{Client, EMBEDDING, Operation, WORDS, is_not_found};
+use super::{Client, EMBEDDING, Operation, WORDS, is_not_found, send};
 use crate::VectorDatabaseError;
 use crate::collection::{CollectionDescription, CollectionShape, DataType, PropertyShape, VectorIndex, VectorShape};
 use crate::collection_name::CollectionName;
@@ -21,8 +22,8 @@ impl Client {
     pub async fn create_collection(&self, shape: &CollectionShape<'_>) -> Result<bool, VectorDatabaseError> {
         let is_new = self.collection(shape.name).await?.is_none();
         if is_new {
-            let request = || self.qdrant.create_collection(request_to_create(shape));
-            if let Err(error) = self.send(Operation::Schema, request).await {
+            let request = CreateCollection::from(request_to_create(shape));
+            if let Err(error) = send!(self, Operation::Schema, collections.create(request)).await {
                 // Another writer, or an attempt whose reply was lost, may have been faster.
                 if self.collection(shape.name).await?.is_none() {
                     return Err(error);
@@ -35,7 +36,8 @@ impl Client {
             if field_type == FieldType::Uuid {
                 index = index.field_index_params(on_disk());
             }
-            self.send(Operation::Schema, || self.qdrant.create_field_index(index.clone())).await?;
+            let request = CreateFieldIndexCollection::from(index);
+            send!(self, Operation::Schema, points.create_field_index(request)).await?;
         }
         Ok(is_new)
     }
@@ -49,7 +51,8 @@ impl Client {
         &self,
         name: &CollectionName,
     ) -> Result<Option<CollectionDescription>, VectorDatabaseError> {
-        let reply = match self.send(Operation::Schema, || self.qdrant.collection_info(name.as_str())).await {
+        let request = GetCollectionInfoRequest { collection_name: name.as_str().to_owned() };
+        let reply = match send!(self, Operation::Schema, collections.get(request)).await {
             Ok(reply) => reply,
             Err(error) if is_not_found(&error) => return Ok(None),
             Err(error) => return Err(error),
@@ -68,7 +71,7 @@ impl Client {
     ///
     /// If Qdrant fails.
     pub async fn collections(&self) -> Result<Vec<String>, VectorDatabaseError> {
-        let reply = self.send(Operation::Schema, || self.qdrant.list_collections()).await?;
+        let reply = send!(self, Operation::Schema, collections.list(ListCollectionsRequest {})).await?;
         Ok(reply.collections.into_iter().map(|collection| collection.name).collect())
     }
 
@@ -78,7 +81,8 @@ impl Client {
     ///
     /// If Qdrant fails.
     pub async fn delete_collection(&self, name: &CollectionName) -> Result<(), VectorDatabaseError> {
-        match self.send(Operation::Delete, || self.qdrant.delete_collection(name.as_str())).await {
+        let request = DeleteCollection { collection_name: name.as_str().to_owned(), timeout: None };
+        match send!(self, Operation::Delete, collections.delete(request)).await {
             Ok(_) => Ok(()),
             Err(error) if is_not_found(&error) => Ok(()),
             Err(error) => Err(error),

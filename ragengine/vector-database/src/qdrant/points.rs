@@ -6,16 +6,16 @@ use qdrant_client::Payload;
 use qdrant_client::qdrant::points_selector::PointsSelectorOneOf;
 use qdrant_client::qdrant::with_vectors_selector::SelectorOptions;
 use qdrant_client::qdrant::{
-    CountPointsBuilder, DeletePointsBuilder, GetPointsBuilder, PayloadIncludeSelector, PointStruct, PointsIdsList,
-    PointsOperationResponse, RetrievedPoint, SetPayloadPointsBuilder, UpdateStatus, UpsertPointsBuilder,
-    VectorsSelector, WriteOrdering, WriteOrderingType,
+    DeletePoints, DeletePointsBuilder, GetPoints, GetPointsBuilder, PayloadIncludeSelector, PointStruct, PointsIdsList,
+    PointsOperationResponse, RetrievedPoint, SetPayloadPoints, SetPayloadPointsBuilder, UpdateStatus, UpsertPoints,
+    UpsertPointsBuilder, VectorsSelector, WriteOrdering, WriteOrderingType,
 };
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::conditions::{filter, point_id};
 use super::payload::{embedding, point, properties, uuid};
-use super::{Client, EMBEDDING, Operation, is_not_found};
+use super::{Client, EMBEDDING, Operation, is_not_found, send};
 use crate::VectorDatabaseError;
 use crate::collection_name::CollectionName;
 use crate::object::{Deletion, Object, StoredObject, batches, check_vectors};
@@ -70,8 +70,8 @@ impl Client {
         for batch in batches(objects) {
             let points: Vec<PointStruct> = batch.iter().map(point).collect();
             let request = UpsertPointsBuilder::new(collection.as_str(), points).wait(true).ordering(in_order());
-            let request = request.timeout(self.timeout_seconds());
-            check_done(self.send(Operation::Write, || self.qdrant.upsert_points(request.clone())).await?)?;
+            let request = UpsertPoints::from(request.timeout(self.timeout_seconds()));
+            check_done(send!(self, Operation::Write, points.upsert(request)).await?)?;
         }
         Ok(())
     }
@@ -127,7 +127,7 @@ impl Client {
                 Wanted::Embedding => request.with_payload(false).with_vectors(embedding_only()),
                 Wanted::Properties(properties) => request.with_payload(fields(properties)),
             };
-            let reply = self.send(Operation::Read, || self.qdrant.get_points(request.clone())).await?;
+            let reply = send!(self, Operation::Read, points.get(GetPoints::from(request))).await?;
             for RetrievedPoint { id, payload, vectors, .. } in reply.result {
                 let (id, properties, vector) = (uuid(id)?, properties(payload), embedding(vectors));
                 objects.insert(id, StoredObject { id, properties, vector });
@@ -154,7 +154,7 @@ impl Client {
             .wait(true)
             .ordering(in_order())
             .timeout(self.timeout_seconds());
-        match self.send(Operation::Write, || self.qdrant.set_payload(request.clone())).await {
+        match send!(self, Operation::Write, points.set_payload(SetPayloadPoints::from(request))).await {
             Ok(reply) => check_done(reply).map(|()| true),
             Err(error) if is_not_found(&error) => Ok(false),
             Err(error) => Err(error),
@@ -170,7 +170,7 @@ impl Client {
         self.delete(collection, these(&[id])).await
     }
 
-    /// Deletes all objects that a condition holds for. How many there were is counted before.
+    /// Deletes all objects that a condition holds for.
     ///
     /// # Errors
     ///
@@ -179,15 +179,26 @@ impl Client {
         &self,
         collection: &CollectionName,
         predicate: &Predicate,
+    ) -> Result<(), VectorDatabaseError> {
+        match filter(predicate) {
+            Some(filter) => self.delete(collection, filter).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The same. How many there are is counted before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::delete_where`].
+    pub async fn delete_and_count(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
     ) -> Result<Deletion, VectorDatabaseError> {
-        let Some(filter) = filter(predicate) else { return Ok(Deletion::default()) };
-        let count = CountPointsBuilder::new(collection.as_str())
-            .filter(filter.clone())
-            .exact(true)
-            .timeout(self.timeout_seconds());
-        let reply = self.send(Operation::Query, || self.qdrant.count(count.clone())).await?;
-        self.delete(collection, filter).await?;
-        Ok(Deletion { objects: reply.result.map_or(0, |result| result.count) })
+        let objects = self.count(collection, predicate).await?;
+        self.delete_where(collection, predicate).await?;
+        Ok(Deletion { objects })
     }
 
     async fn delete(
@@ -200,7 +211,7 @@ impl Client {
             .wait(true)
             .ordering(in_order())
             .timeout(self.timeout_seconds());
-        check_done(self.send(Operation::Delete, || self.qdrant.delete_points(request.clone())).await?)
+        check_done(send!(self, Operation::Delete, points.delete(DeletePoints::from(request))).await?)
     }
 }
 

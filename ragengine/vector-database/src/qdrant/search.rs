@@ -1,15 +1,15 @@
 //! Searches.
 
 use qdrant_client::qdrant::{
-    OrderByBuilder, PointId, Query, QueryPointsBuilder, RetrievedPoint, ScoredPoint, ScrollPointsBuilder,
-    SearchParamsBuilder, VectorInput,
+    OrderByBuilder, PointId, Query, QueryPoints, QueryPointsBuilder, RetrievedPoint, ScoredPoint, ScrollPoints,
+    ScrollPointsBuilder, SearchParamsBuilder, VectorInput,
 };
 use uuid::Uuid;
 
 use super::conditions::{filter, point_id};
 use super::payload::{embedding, properties, uuid};
 use super::points::{embedding_only, fields};
-use super::{Client, EMBEDDING, Operation, WORDS, words};
+use super::{Client, EMBEDDING, Operation, WORDS, send, words};
 use crate::VectorDatabaseError;
 use crate::object::{Found, Order, Search, check_vector};
 use crate::predicate::Predicate;
@@ -73,7 +73,7 @@ impl Client {
         if let Some(filter) = filter(search.predicate) {
             request = request.filter(filter);
         }
-        let reply = self.send(Operation::Query, || self.qdrant.query(request.clone())).await?;
+        let reply = send!(self, Operation::Query, points.query(QueryPoints::from(request))).await?;
         let found = |point: ScoredPoint| {
             let mut found = Found {
                 id: uuid(point.id)?,
@@ -107,7 +107,7 @@ impl Client {
         if let Some(filter) = filter(search.predicate) {
             request = request.filter(filter);
         }
-        let reply = self.send(Operation::Query, || self.qdrant.scroll(request.clone())).await?;
+        let reply = send!(self, Operation::Query, points.scroll(ScrollPoints::from(request))).await?;
         let found = |point: RetrievedPoint| {
             let (id, properties, vector) = (uuid(point.id)?, properties(point.payload), embedding(point.vectors));
             Ok(Found { id, properties, distance: None, bm25: None, vector })

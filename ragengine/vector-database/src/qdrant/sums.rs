@@ -4,18 +4,24 @@
 //! sum is made of how often each digit has each value. While documents are written, the digits may be of different
 //! moments, and a sum too large or too small; the next one is right.
 
+use std::collections::BTreeMap;
+
 use futures_util::future::try_join_all;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use qdrant_client::qdrant::{CountPointsBuilder, FacetCountsBuilder, facet_value::Variant};
+use qdrant_client::qdrant::{CountPoints, CountPointsBuilder, FacetCounts, FacetCountsBuilder, facet_value::Variant};
 
 use super::conditions::filter;
 use super::payload::{DIGIT_VALUES, digit_fields};
-use super::{Client, Operation};
+use super::{Client, Operation, send};
 use crate::VectorDatabaseError;
 use crate::collection_name::CollectionName;
-use crate::object::Sums;
+use crate::document;
+use crate::object::{Order, Search, Sums};
 use crate::predicate::Predicate;
 use crate::property::Property;
+
+/// So many objects are read and added up here, with one request for all groups.
+const MOST_ADDED_UP: usize = 10_000;
 
 /// Groups whose sums are asked for at the same time.
 const GROUPS_AT_ONCE: usize = 4;
@@ -36,8 +42,16 @@ impl Client {
             return Ok(Sums::nothing(properties));
         }
         let count = self.count(collection, predicate).await?;
-        let sums = properties.iter().map(|property| self.sum(collection, predicate, *property));
-        Ok(Sums { count, sums: try_join_all(sums).await? })
+        Ok(Sums { count, sums: self.sums_alone(collection, predicate, properties).await? })
+    }
+
+    async fn sums_alone(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
+        properties: &[Property],
+    ) -> Result<Vec<u64>, VectorDatabaseError> {
+        try_join_all(properties.iter().map(|property| self.sum(collection, predicate, *property))).await
     }
 
     /// The sums of the objects with each value of a text, for at most `most` values.
@@ -53,23 +67,62 @@ impl Client {
         properties: &[Property],
     ) -> Result<Vec<(String, Sums)>, VectorDatabaseError> {
         let counts = self.counts(collection, &Predicate::Everything, text.name(), most as u64).await?;
-        let values = counts.into_iter().filter_map(|(value, _)| match value {
-            Variant::StringValue(value) => Some(value),
+        let counts = counts.into_iter().filter_map(|(value, count)| match value {
+            Variant::StringValue(value) => Some((value, count)),
             Variant::IntegerValue(_) | Variant::BoolValue(_) => None,
         });
-        let of_value = |value: String| async move {
+        let counts: Vec<(String, u64)> = counts.collect();
+        if counts.iter().map(|(_, count)| count).sum::<u64>() <= MOST_ADDED_UP as u64 {
+            let values = counts.into_iter().map(|(value, _)| value).collect();
+            return self.added_up(collection, text, values, properties).await;
+        }
+        let of_value = |(value, count): (String, u64)| async move {
             let predicate = Predicate::is(text, value.as_str());
-            Ok((value, self.sums(collection, &predicate, properties).await?))
+            let sums = self.sums_alone(collection, &predicate, properties).await?;
+            Ok((value, Sums { count, sums }))
         };
-        stream::iter(values).map(of_value).buffered(GROUPS_AT_ONCE).try_collect().await
+        stream::iter(counts).map(of_value).buffered(GROUPS_AT_ONCE).try_collect().await
     }
 
-    async fn count(&self, collection: &CollectionName, predicate: &Predicate) -> Result<u64, VectorDatabaseError> {
+    /// The sums of the objects with each of these values, of which there are few: they are read, and added up here.
+    async fn added_up(
+        &self,
+        collection: &CollectionName,
+        text: Property,
+        values: Vec<String>,
+        properties: &[Property],
+    ) -> Result<Vec<(String, Sums)>, VectorDatabaseError> {
+        let search = Search {
+            collection,
+            predicate: &Predicate::is_in(text, values),
+            order: Order::Any,
+            limit: MOST_ADDED_UP,
+            properties: &[&[text], properties].concat(),
+            has_vectors: false,
+            is_replicated: false,
+        };
+        let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
+        for found in self.search(&search).await? {
+            let Some(value) = document::optional_text(&found.properties, text) else { continue };
+            let of_value = sums.entry(value.to_owned()).or_insert_with(|| Sums::nothing(properties));
+            of_value.count += 1;
+            for (sum, property) in of_value.sums.iter_mut().zip(properties) {
+                *sum += document::optional_number(&found.properties, *property).unwrap_or_default();
+            }
+        }
+        Ok(sums.into_iter().collect())
+    }
+
+    pub(super) async fn count(
+        &self,
+        collection: &CollectionName,
+        predicate: &Predicate,
+    ) -> Result<u64, VectorDatabaseError> {
         let mut request = CountPointsBuilder::new(collection.as_str()).exact(true).timeout(self.timeout_seconds());
         if let Some(filter) = filter(predicate) {
             request = request.filter(filter);
         }
-        let reply = self.send(Operation::Query, || self.qdrant.count(request.clone())).await?;
+        let reply = send!(self, Operation::Query, points.count(CountPoints::from(request))).await?;
         Ok(reply.result.map_or(0, |result| result.count))
     }
 
@@ -103,7 +156,7 @@ impl Client {
         if let Some(filter) = filter(predicate) {
             request = request.filter(filter);
         }
-        let reply = self.send(Operation::Query, || self.qdrant.facet(request.clone())).await?;
+        let reply = send!(self, Operation::Query, points.facet(FacetCounts::from(request))).await?;
         Ok(reply.hits.into_iter().filter_map(|hit| Some((hit.value?.variant?, hit.count))).collect())
     }
 }

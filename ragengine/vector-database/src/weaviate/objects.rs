@@ -130,9 +130,18 @@ impl Client {
         collection: &CollectionName,
         id: Uuid,
     ) -> Result<Option<StoredObject>, VectorDatabaseError> {
+        self.object_from(Replicas::Majority, collection, id).await
+    }
+
+    async fn object_from(
+        &self,
+        replicas: Replicas,
+        collection: &CollectionName,
+        id: Uuid,
+    ) -> Result<Option<StoredObject>, VectorDatabaseError> {
         let id = id.to_string();
         let path = ["v1", "objects", collection.as_str(), &id];
-        self.read(Request::get_from_majority(&path)).await
+        self.read(Request::get_from(replicas, &path)).await
     }
 
     /// Reads objects from a majority, by their ids. Those that do not exist are missing.
@@ -145,7 +154,29 @@ impl Client {
         collection: &CollectionName,
         ids: &[Uuid],
     ) -> Result<HashMap<Uuid, StoredObject>, VectorDatabaseError> {
-        let read = |id: Uuid| self.object(collection, id);
+        self.objects_from(Replicas::Majority, collection, ids).await
+    }
+
+    /// Reads objects from all replicas, by their ids. Those that none of them has are missing.
+    ///
+    /// # Errors
+    ///
+    /// If Weaviate fails, or a replica does not answer.
+    pub async fn objects_on_all_replicas(
+        &self,
+        collection: &CollectionName,
+        ids: &[Uuid],
+    ) -> Result<HashMap<Uuid, StoredObject>, VectorDatabaseError> {
+        self.objects_from(Replicas::All, collection, ids).await
+    }
+
+    async fn objects_from(
+        &self,
+        replicas: Replicas,
+        collection: &CollectionName,
+        ids: &[Uuid],
+    ) -> Result<HashMap<Uuid, StoredObject>, VectorDatabaseError> {
+        let read = |id: Uuid| self.object_from(replicas, collection, id);
         let read: Vec<Option<StoredObject>> =
             stream::iter(ids.to_vec()).map(read).buffered(SINGLE_REQUESTS).try_collect().await?;
         Ok(read.into_iter().flatten().map(|object| (object.id, object)).collect())
@@ -159,7 +190,7 @@ impl Client {
     pub async fn vector(&self, collection: &CollectionName, id: Uuid) -> Result<Option<Vec<f32>>, VectorDatabaseError> {
         let id = id.to_string();
         let path = ["v1", "objects", collection.as_str(), &id];
-        let request = Request { query: &[("include", "vector")], ..Request::get_from_majority(&path) };
+        let request = Request { query: &[("include", "vector")], ..Request::get_from(Replicas::Majority, &path) };
         let object: Option<StoredObject> = self.read(request).await?;
         Ok(object.map(|object| object.vector).filter(|vector| !vector.is_empty()))
     }

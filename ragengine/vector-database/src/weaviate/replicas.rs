@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tracing::{info, warn};
+use uuid::Uuid;
 
 use super::Client;
 use crate::VectorDatabaseError;
+use crate::collection_name::CollectionName;
 
 /// The time after which all replicas are tried again.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -21,7 +23,7 @@ const WAIT: Duration = Duration::from_millis(300);
 /// A replica that takes longer for a write counts as missing.
 pub const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// The replicas that must have done a request.
+/// The replicas that must have done a request. Of those that a read asks, the latest answer counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replicas {
     All,
@@ -59,6 +61,11 @@ impl Missing {
             }
             None => Replicas::All,
         }
+    }
+
+    /// Whether a replica is missing.
+    pub fn is_one(&self) -> bool {
+        self.tried_at.lock().is_some()
     }
 
     /// Notes that all replicas have a write. Returns whether one was missing before.
@@ -111,14 +118,10 @@ impl<'a> Write<'a> {
 
     /// After the attempt that succeeded.
     pub fn has_succeeded(&self) {
-        let missing = &self.client.missing;
         if self.replicas == Replicas::All {
-            if missing.none() {
-                info!("all replicas of the vector database answer again");
-                self.client.show_missing(0);
-            }
+            self.client.all_answer();
         } else if let Some(error) = &self.failure
-            && missing.one(Instant::now())
+            && self.client.missing.one(Instant::now())
         {
             warn!(
                 %error,
@@ -127,6 +130,28 @@ impl<'a> Write<'a> {
             );
             self.client.show_missing(1);
         }
+    }
+}
+
+impl Client {
+    /// Notes that all replicas have answered.
+    fn all_answer(&self) {
+        if self.missing.none() {
+            info!("all replicas of the vector database answer again");
+            self.show_missing(0);
+        }
+    }
+
+    /// Whether all replicas have every write, as far as the writes of this client know. If one is missing, all of them
+    /// are asked for an object, as no write may come that tries them.
+    pub async fn has_all_replicas(&self, collection: &CollectionName) -> bool {
+        if !self.missing.is_one() {
+            return true;
+        }
+        if self.objects_on_all_replicas(collection, &[Uuid::nil()]).await.is_ok() {
+            self.all_answer();
+        }
+        false
     }
 }
 

@@ -11,7 +11,7 @@ use crate::predicate::Predicate;
 use crate::property::Property;
 
 /// A server that answers each connection with the next reply, and then ends. Returns the requests.
-fn server(replies: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
+pub(crate) fn server(replies: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
     drop(rustls::crypto::ring::default_provider().install_default());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -41,11 +41,12 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-fn reply(status: u16, body: &str) -> String {
+pub(crate) fn reply(status: u16, body: &str) -> String {
     format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
 
-fn client(url: &str) -> Client {
+pub(crate) fn client(url: &str) -> Client {
+    drop(rustls::crypto::ring::default_provider().install_default());
     Client::new(ClientOptions { api_key: Some(ApiKey::new("k-1")), ..ClientOptions::new(url) }).unwrap()
 }
 

@@ -11,6 +11,7 @@ mod engine;
 mod nodes;
 mod one_node;
 mod qdrant;
+mod replies;
 mod servers;
 mod three_nodes;
 mod writers;

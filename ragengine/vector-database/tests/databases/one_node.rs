@@ -1,10 +1,15 @@
-use ragengine_vector_database::{Database, Index, IndexShape, VectorIndex, index_names};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ragengine_vector_database::{
+    Database, Index, IndexShape, VectorDatabaseError, VectorIndex, WithoutDocuments, index_names,
+};
 use serde_json::json;
 
 use crate::contract;
 use crate::corpus::{TestDocument, WIDTH, some};
-use crate::engine::{Engine, namespace};
-use crate::nodes::Nodes;
+use crate::engine::{Engine, document, namespace};
+use crate::nodes::{API_KEY, Nodes};
 use crate::servers::{Running, with_each_database};
 
 with_each_database!(
@@ -82,6 +87,26 @@ async fn indexes_are_made_opened_listed_and_deleted(running: Running) {
     assert!(Index::open(database.clone(), namespace(), "b").await.is_err());
     let Engine::External(again) = Engine::external(database, "b", 1).await else { panic!("it is not FAISS") };
     assert_eq!(again.name(), "b");
+}
+
+/// Weaviate answers as if there were no such objects.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_swept_when_the_collection_of_the_documents_is_gone() {
+    let nodes = Nodes::start(1).await;
+    let Engine::External(index) = Engine::external(nodes.client(0), "lost", 1).await else { panic!("it is not FAISS") };
+    index.put(&some(3).iter().map(document).collect::<Vec<_>>()).await.unwrap();
+    let names = nodes.client(0).collections().await.unwrap();
+    let documents = names.iter().find(|name| name.starts_with("RagDocuments")).expect("their collection");
+    let delete = reqwest::Client::new().delete(format!("{}/v1/schema/{documents}", nodes.url(0)));
+    assert!(delete.bearer_auth(API_KEY).send().await.unwrap().status().is_success());
+    assert_eq!(index.record("document 000").await.unwrap(), None);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    for without in [WithoutDocuments::Keep, WithoutDocuments::Delete] {
+        let error = index.sweep(Duration::ZERO, without).await.unwrap_err();
+        assert_eq!(error, VectorDatabaseError::Unowned("no collection of documents"));
+    }
+    let line = BTreeSet::from(["line".to_owned()]);
+    assert_eq!(index.frequencies(&line).await.unwrap()["line"], 6, "the chunks are there");
 }
 
 #[tokio::test(flavor = "multi_thread")]

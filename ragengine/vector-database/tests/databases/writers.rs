@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ragengine_pipeline::filter::Filter;
-use ragengine_vector_database::{DenseSearch, Index, Selection};
+use ragengine_vector_database::{DenseSearch, Index, Selection, WithoutDocuments};
 
-use crate::corpus::{TestDocument, vector};
+use crate::corpus::{TestDocument, some, vector};
 use crate::engine::{Engine, document, terms_of_query};
 use crate::servers::{Running, with_each_database};
 
@@ -17,6 +17,8 @@ with_each_database!(
     a_stopped_writer_leaves_a_whole_document,
     of_two_writers_the_later_one_wins,
     revisions_vectors_and_scores_are_read_back,
+    documents_are_passed_over_as_they_are_listed,
+    sources_have_their_sizes,
 );
 
 /// A version of a document, whose chunks all say which.
@@ -86,12 +88,15 @@ async fn a_stopped_writer_leaves_a_whole_document(running: Running) {
     // What is left is not counted, and is swept when it is old enough.
     let size = index.size(Selection::Filter(&Filter::default())).await.unwrap();
     assert_eq!((size.documents, size.chunks), (1, chunks as u64));
-    assert_eq!(index.sweep(Duration::from_secs(3600)).await.unwrap(), 0);
+    let sweep = async |grace: Duration| index.sweep(grace, WithoutDocuments::Keep).await.unwrap();
+    assert_eq!(sweep(Duration::from_secs(3600)).await, 0);
     tokio::time::sleep(Duration::from_millis(200)).await;
-    let swept = index.sweep(Duration::ZERO).await.unwrap();
-    assert!(swept > 0);
-    assert_eq!(index.sweep(Duration::ZERO).await.unwrap(), 0);
+    assert!(sweep(Duration::ZERO).await > 0);
+    assert_eq!(sweep(Duration::ZERO).await, 0);
     assert_eq!(shown(&index).await["d"].len(), chunks);
+    // An index without documents that has nothing else either is swept, too.
+    assert_eq!(index.delete(&["d".to_owned()]).await.unwrap(), [true]);
+    assert_eq!(sweep(Duration::ZERO).await, 0);
 }
 
 async fn of_two_writers_the_later_one_wins(running: Running) {
@@ -143,5 +148,42 @@ async fn revisions_vectors_and_scores_are_read_back(running: Running) {
     let all = ragengine_vector_database::WordSearch { terms: &terms, top_k: 9, filter: &filter, has_vectors: false };
     for hit in index.by_words(&all).await.unwrap() {
         assert_eq!(scores.get(&hit.id).copied(), hit.bm25, "scores are the same for some and for all");
+    }
+}
+
+async fn documents_are_passed_over_as_they_are_listed(running: Running) {
+    let index = index(&running, "passed").await;
+    let documents: Vec<_> = some(23).iter().map(document).collect();
+    index.put(&documents).await.unwrap();
+    let (filter, mut after, mut passed) = (Filter::default(), None, 0);
+    loop {
+        let page = index.list(Selection::Filter(&filter), after, 5).await.unwrap();
+        let (count, next) = index.pass_over(Selection::Filter(&filter), after, 5).await.unwrap();
+        assert_eq!((count, next), (page.documents.len(), page.next));
+        passed += count;
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(passed, documents.len());
+}
+
+async fn sources_have_their_sizes(running: Running) {
+    let index = index(&running, "sizes").await;
+    let of_source = |number: usize| {
+        let text = vec!["a line"; number + 1].join("\n");
+        let text_document = TestDocument::new(&format!("d{number}"), &text);
+        document(&if number < 9 { text_document.of_source(["a", "b", "c d"][number % 3], "r") } else { text_document })
+    };
+    let documents: Vec<_> = (0..12).map(of_source).collect();
+    assert_eq!(index.sources().await.unwrap(), BTreeMap::new());
+    index.put(&documents).await.unwrap();
+    let sources = index.sources().await.unwrap();
+    assert_eq!(sources.keys().collect::<Vec<_>>(), ["a", "b", "c d"]);
+    for (name, size) in sources {
+        assert_eq!(size, index.size(Selection::Source(&name)).await.unwrap(), "{name}");
+        let own = documents.iter().filter(|document| document.source.as_ref() == Some(&name));
+        assert_eq!((size.documents, size.chunks), (3, own.map(|document| document.chunks.len() as u64).sum()));
     }
 }

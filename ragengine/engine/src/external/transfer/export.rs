@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use ragengine_index::record::{ChunkRecord, DocumentRecord};
 use ragengine_pipeline::filter::Filter;
 use ragengine_vector_database::{DocumentRecord as Stored, Selection, StoredChunk};
 use tokio::runtime::Handle;
+use uuid::Uuid;
 
 use super::spool::Spool;
 use crate::external::chunks::hash_of;
@@ -44,13 +46,15 @@ impl ExternalCatalog {
 /// The rows of an index, numbered as in a local one.
 struct Rows {
     spool: Spool,
+    /// The documents that are there. One that is deleted and added again meanwhile comes a second time in the list.
+    ids: HashSet<Uuid>,
     documents: u64,
     chunks: u64,
 }
 
 impl Rows {
     fn new() -> Result<Self, IndexError> {
-        Ok(Self { spool: Spool::new()?, documents: 0, chunks: 0 })
+        Ok(Self { spool: Spool::new()?, ids: HashSet::new(), documents: 0, chunks: 0 })
     }
 
     fn header(&self, index: &ExternalIndex) -> IndexHeader {
@@ -64,7 +68,11 @@ impl Rows {
         }
     }
 
+    /// Adds a document, unless it is there.
     fn put(&mut self, document: Stored, text: String, chunks: Vec<StoredChunk>) -> Result<(), IndexError> {
+        if !self.ids.insert(document.id) {
+            return Ok(());
+        }
         let number = self.documents;
         let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
         let record = DocumentRecord {
@@ -137,5 +145,43 @@ impl ExternalIndex {
         }
         let reason = "a document is incomplete in the vector database: write it again".to_owned();
         Err(IndexError::Unavailable { index: self.name.clone(), reason })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ragengine_vector_database::Generation;
+
+    use super::*;
+
+    #[test]
+    fn a_document_that_is_listed_twice_is_in_the_archive_once() {
+        let document = |number: u128, content_hash: &str| Stored {
+            id: Uuid::from_u128(number),
+            doc_id: format!("d{number}"),
+            generation: Generation::new(),
+            place_us: 1,
+            metadata: Default::default(),
+            metadata_bytes: 2,
+            source: None,
+            content_hash: content_hash.to_owned(),
+            revision: None,
+            chunk_count: 0,
+            text_bytes: 1,
+        };
+        let mut rows = Rows::new().unwrap();
+        for (number, content_hash) in [(1, "a"), (2, "b"), (1, "c")] {
+            rows.put(document(number, content_hash), "x".to_owned(), Vec::new()).unwrap();
+        }
+        assert_eq!(rows.documents, 2);
+        let mut hashes = Vec::new();
+        let keep = |row| {
+            if let Row::Document { record, .. } = row {
+                hashes.push(record.content_hash);
+            }
+            Ok::<_, IndexError>(())
+        };
+        rows.spool.each(keep).unwrap();
+        assert_eq!(hashes, ["a", "b"]);
     }
 }

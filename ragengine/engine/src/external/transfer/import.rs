@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use ragengine_index::whole_document::Places;
 use ragengine_index::{Analyzer, IndexError, NamedText};
 use ragengine_settings::{EmbeddingSource, VectorIndexKind};
 use ragengine_stores::{CatalogueIndex, NewIndex, Published};
-use ragengine_vector_database::{Document, Index as Engine};
+use ragengine_vector_database::Document;
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 use uuid::Uuid;
@@ -37,7 +38,8 @@ impl ExternalCatalog {
     /// # Errors
     ///
     /// An error of the archive, [`IndexError::NotInCopy`], [`IndexError::Exists`] or [`IndexError::TooMany`], or if
-    /// the vector database or the database fails. Nothing has changed then.
+    /// the vector database or the database fails. Nothing has changed then, unless PostgreSQL did the last step and
+    /// answered too late: then the indexes are there.
     pub fn import(
         &self,
         source: impl Read,
@@ -139,23 +141,26 @@ impl Restoring<'_> {
             Published::Exists(names) => return Err(IndexError::Exists(names)),
             Published::TooMany => return Err(IndexError::TooMany(max_indexes)),
         };
-        let mut made = Vec::with_capacity(self.made.len());
-        for staged in &self.made {
-            let index = self.catalog.opened(staged.row.clone()).await?;
+        // From here on nothing fails: the indexes are shown, and may not be abandoned.
+        let show = |staged: &Staged| {
+            let index = self.catalog.shown(Arc::clone(&staged.index));
             info!(index = index.name(), documents = staged.documents, "index loaded from a copy");
-            made.push(index);
-        }
+            index
+        };
+        let made = self.made.iter().map(show).collect();
         for row in replaced {
             self.catalog.finish_deletion_or_leave(&row).await;
         }
         Ok(made)
     }
 
-    /// Deletes what was made. What cannot be deleted now is deleted later.
+    /// Deletes what was made. What cannot be deleted now is deleted later. What was published stays: the reply to that
+    /// may have come too late.
     async fn abandon(&self) {
         for staged in &self.made {
             match self.catalog.options.catalogue.abandon(staged.row.number).await {
-                Ok(()) => self.catalog.finish_deletion_or_leave(&staged.row).await,
+                Ok(true) => self.catalog.finish_deletion_or_leave(&staged.row).await,
+                Ok(false) => warn!(index = staged.row.name, "an index of a copy is not abandoned: it was published"),
                 Err(error) => {
                     warn!(reason = error.for_log(), "an unfinished index is left in the vector engine until later");
                 }
@@ -167,8 +172,7 @@ impl Restoring<'_> {
 /// An index that is being made from an archive.
 struct Staged {
     row: CatalogueIndex,
-    engine: Engine,
-    catalogue: Arc<ragengine_stores::IndexCatalogue>,
+    index: Arc<ExternalIndex>,
     analyzer: Analyzer,
     /// The document whose chunks are being read, and where they are in its text.
     open: Option<Open>,
@@ -195,8 +199,9 @@ impl Staged {
         };
         let catalogue = Arc::clone(&catalog.options.catalogue);
         let row = catalogue.stage(new).await.map_err(of_catalogue)?;
-        let engine = match catalog.made_in_engine(&row, &shape).await {
-            Ok(engine) => engine,
+        let made = catalog.made_in_engine(&row, &shape).await;
+        let index = match made.and_then(|engine| catalog.index_of(&row, engine)) {
+            Ok(index) => index,
             Err(error) => {
                 // What is left of it is deleted later.
                 drop(catalogue.abandon(row.number).await);
@@ -205,7 +210,7 @@ impl Staged {
         };
         let analyzer = Analyzer::new(catalog.options.language);
         let (open, batch, batch_bytes, batch_chunks, documents) = (None, Vec::new(), 0, 0, 0);
-        Ok(Self { row, engine, catalogue, analyzer, open, batch, batch_bytes, batch_chunks, documents })
+        Ok(Self { row, index, analyzer, open, batch, batch_bytes, batch_chunks, documents })
     }
 
     async fn put(&mut self, row: Row) -> Result<(), IndexError> {
@@ -247,7 +252,7 @@ impl Staged {
         let latest = latest.map_err(|error| ArchiveError::Damaged(error.to_string()))?;
         let shared = SharedSync { latest: SourceSync { owner: None, ..latest }, began_ms: 0, leased_until_ms: None };
         let row = row_of(source, shared);
-        let stored = self.catalogue.update_sync(self.row.number, source, |_| Ok::<_, IndexError>(row)).await;
+        let stored = self.index.catalogue.update_sync(self.row.number, source, |_| Ok::<_, IndexError>(row)).await;
         stored.map_err(of_catalogue)?.map(drop)
     }
 
@@ -269,11 +274,20 @@ impl Staged {
     }
 
     async fn write(&mut self) -> Result<(), IndexError> {
-        self.engine.put(&self.batch).await.map_err(of_engine)?;
-        self.batch.clear();
+        let batch = last_copies(std::mem::take(&mut self.batch));
+        self.index.engine.put(&batch).await.map_err(of_engine)?;
         (self.batch_bytes, self.batch_chunks) = (0, 0);
         Ok(())
     }
+}
+
+/// The last copy of each document. An archive of an older version may have one twice.
+fn last_copies(documents: Vec<Document>) -> Vec<Document> {
+    let mut ids = HashSet::new();
+    let mut last: Vec<Document> =
+        documents.into_iter().rev().filter(|document| ids.insert(document.doc_id.clone())).collect();
+    last.reverse();
+    last
 }
 
 /// A kind that the vector database does not have becomes the usual one. It says only how vectors are searched.
@@ -281,5 +295,25 @@ fn kind_here(kind: VectorIndexKind) -> VectorIndexKind {
     match kind {
         VectorIndexKind::Flat | VectorIndexKind::Hnsw { .. } => kind,
         _ => VectorIndexKind::Auto,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_copies_of_a_document_the_last_one_is_kept() {
+        let document = |doc_id: &str, text: &str| Document {
+            doc_id: doc_id.to_owned(),
+            text: text.to_owned(),
+            metadata: Default::default(),
+            source: None,
+            content_hash: String::new(),
+            revision: None,
+            chunks: Vec::new(),
+        };
+        let documents = vec![document("a", "1"), document("b", "2"), document("a", "3"), document("c", "4")];
+        assert_eq!(last_copies(documents), [document("b", "2"), document("a", "3"), document("c", "4")]);
     }
 }
