@@ -1,5 +1,7 @@
 //! Validates a specification beyond the rules of its CRD.
 
+mod cron_job;
+
 use axum::http::Uri;
 use k8s_openapi::DeepMerge as _;
 use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
@@ -95,8 +97,8 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
 /// Whether a schedule ever occurs does not depend on the time of the check.
 fn wrong_schedule(spec: &RagEngineSpec) -> Option<String> {
     let schedule = &spec.backup.as_ref()?.schedule;
-    let wrong = Schedule::parse(schedule, "", Timestamp::UNIX_EPOCH).err()?;
-    Some(format!("backup.{wrong}"))
+    let never = || Schedule::parse(schedule, "", Timestamp::UNIX_EPOCH).err();
+    Some(format!("backup.{}", cron_job::refused(schedule).or_else(never)?))
 }
 
 fn sent(spec: &RagEngineSpec) -> Vec<SentSecret> {

@@ -80,10 +80,10 @@ fn no_backup_starts_while_it_could_not_succeed() {
 }
 
 #[test]
-fn a_schedule_that_never_occurs_is_invalid() {
+fn a_schedule_that_never_occurs_or_that_kubernetes_refuses_is_invalid() {
     use ragengine_operator::rag_engine::validate::validate;
 
-    for schedule in ["0 0 30 2 *", "61 * * * *", "a b c d e"] {
+    for schedule in ["0 0 30 2 *", "61 * * * *", "a b c d e", "30 2 * * 7", "0 2 L * *", "0 2 * * 1#2"] {
         let engine = engine(&SPEC.replace("30 2 * * *", schedule));
         let invalid = validate(&engine, &defaults()).unwrap_err().to_string();
         assert!(invalid.starts_with("backup.schedule '"), "{invalid}");
