@@ -8,9 +8,11 @@ mod nodes;
 mod not_acted_on;
 mod pod;
 mod server;
+mod step;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{ConditionType, GUARDRAILS_POLICY, RagEngine, RagEngineStatus, Reason};
+use step::{Clients, Step};
 
 use super::hold::Hold;
 use super::observe::Observed;
@@ -51,7 +53,8 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
     let findings = Findings {
         problem: problem(input),
         waiting: waiting(input),
-        hint: server::unreachable(observed)
+        hint: surplus_problem(input)
+            .or_else(|| server::unreachable(observed))
             .or_else(|| input.remains.cloned())
             .or_else(|| no_gateways(input.engine, observed))
             .or_else(|| nodes::hint(input.engine, observed).filter(|_| waiting(input).is_none()))
@@ -96,7 +99,7 @@ struct Findings {
     /// A problem that waiting does not solve.
     problem: Option<Finding>,
     /// A step that is not finished.
-    waiting: Option<Finding>,
+    waiting: Option<Step>,
     /// A problem that does not affect clients.
     hint: Option<Finding>,
     /// Why the engine is not changed.
@@ -114,21 +117,37 @@ fn problem(input: StatusInput<'_>) -> Option<Finding> {
         let keys = || unreadable_keys(input.engine, observed);
         invalid.or_else(refused).or_else(|| missing(observed)).or_else(|| refused_secret(observed)).or_else(keys)
     };
+    let of_the_engine = || {
+        claim::problem(input.engine, observed)
+            .or_else(|| of_a_pod(input).filter(|_| !is_served(input)))
+            .or_else(|| missing_policy(observed))
+            .or_else(|| server::problem(input.engine, observed))
+    };
+    of_the_specification().or_else(|| (input.engine.spec.replicas > 0).then(of_the_engine).flatten())
+}
+
+/// Whether enough pods serve, whatever is with the others.
+fn is_served(input: StatusInput<'_>) -> bool {
+    deployment::is_served(input.engine.spec.pods(), input.observed.deployment.as_deref())
+}
+
+/// The problem of a pod besides those that serve, such as the first one of a new version. It does not affect clients.
+fn surplus_problem(input: StatusInput<'_>) -> Option<Finding> {
+    is_served(input).then(|| of_a_pod(input)).flatten()
+}
+
+/// Why a pod does not serve.
+fn of_a_pod(input: StatusInput<'_>) -> Option<Finding> {
+    let observed = input.observed;
     let is_available = deployment::waiting(input.engine.spec.pods(), observed).is_none();
     // Until the pod has its node, it cannot be scheduled.
     let awaits_node = !is_available && nodes::waiting(input.engine, observed).is_some();
     let is_no_consequence = |finding: &Finding| !awaits_node || finding.reason != Reason::PodUnschedulable;
     let explained = |finding| nodes::explained(input.engine, observed, finding);
-    let of_the_pod = || {
-        claim::problem(input.engine, observed)
-            .or_else(|| deployment::problem(observed.deployment.as_deref()))
-            // A pod that runs has a node.
-            .or_else(|| nodes::problem(input.engine, observed).filter(|_| !is_available))
-            .or_else(|| pod::problem(input.engine, observed).filter(is_no_consequence).map(explained))
-            .or_else(|| missing_policy(observed))
-            .or_else(|| server::problem(input.engine, observed))
-    };
-    of_the_specification().or_else(|| (input.engine.spec.replicas > 0).then(of_the_pod).flatten())
+    deployment::problem(observed.deployment.as_deref())
+        // A pod that runs has a node.
+        .or_else(|| nodes::problem(input.engine, observed).filter(|_| !is_available))
+        .or_else(|| pod::problem(input.engine, observed).filter(is_no_consequence).map(explained))
 }
 
 /// Secrets and ConfigMaps that the pod refers to and that do not exist.
@@ -195,19 +214,26 @@ fn refused_secret(observed: &Observed) -> Option<Finding> {
 }
 
 /// The change that is in progress.
-fn waiting(input: StatusInput<'_>) -> Option<Finding> {
+fn waiting(input: StatusInput<'_>) -> Option<Step> {
     let observed = input.observed;
+    let of_the_pod = deployment::waiting(input.engine.spec.pods(), observed);
     if !input.is_current {
         let message =
             "the operator has just changed objects of the engine: waiting until the API server reports the changes";
-        return Some(Finding::new(Reason::RollingOut, message));
+        // What the caches show of the pods is a moment old.
+        let clients = match of_the_pod {
+            Some(step) => step.clients,
+            None if is_served(input) => Clients::Served,
+            None => Clients::AsBefore,
+        };
+        return Some(Step { finding: Finding::new(Reason::RollingOut, message), clients });
     }
     if lacks_keys(input.engine, observed) {
         let message = "waiting until the operator has read the keys of the cluster's ServiceAccount tokens";
-        return Some(Finding::new(Reason::RollingOut, message));
+        return Some(Step { finding: Finding::new(Reason::RollingOut, message), clients: Clients::NotServed });
     }
-    let of_the_pod = deployment::waiting(input.engine.spec.pods(), observed)?;
-    Some(nodes::waiting(input.engine, observed).unwrap_or(of_the_pod))
+    let Step { finding, clients } = of_the_pod?;
+    Some(Step { finding: nodes::waiting(input.engine, observed).unwrap_or(finding), clients })
 }
 
 /// Why the engine is Ready. A stopped engine is in the state that its specification asks for. The message of one that
