@@ -57,7 +57,7 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
             .or_else(|| server::unreachable(observed))
             .or_else(|| input.remains.cloned())
             .or_else(|| no_gateways(input.engine, observed))
-            .or_else(|| nodes::hint(input.engine, observed).filter(|_| waiting(input).is_none()))
+            .or_else(|| nodes::hint(input.engine, observed).filter(|_| !is_interrupted(input)))
             .or_else(|| backups.as_ref().and_then(|_| observed.backups.obstacle.clone()))
             .or_else(|| backups.as_ref().and_then(backup::failure)),
         hold: input.hold,
@@ -139,7 +139,9 @@ fn surplus_problem(input: StatusInput<'_>) -> Option<Finding> {
 /// Why a pod does not serve.
 fn of_a_pod(input: StatusInput<'_>) -> Option<Finding> {
     let observed = input.observed;
-    let is_available = deployment::waiting(input.engine.spec.pods(), observed).is_none();
+    // A server that has not reported yet serves.
+    let is_available =
+        deployment::waiting(input.engine.spec.pods(), observed).is_none_or(|step| step.clients == Clients::AsBefore);
     // Until the pod has its node, it cannot be scheduled.
     let awaits_node = !is_available && nodes::waiting(input.engine, observed).is_some();
     let is_no_consequence = |finding: &Finding| !awaits_node || finding.reason != Reason::PodUnschedulable;
@@ -232,8 +234,18 @@ fn waiting(input: StatusInput<'_>) -> Option<Step> {
         let message = "waiting until the operator has read the keys of the cluster's ServiceAccount tokens";
         return Some(Step { finding: Finding::new(Reason::RollingOut, message), clients: Clients::NotServed });
     }
-    let Step { finding, clients } = of_the_pod?;
-    Some(Step { finding: nodes::waiting(input.engine, observed).unwrap_or(finding), clients })
+    match of_the_pod {
+        Some(Step { finding, clients }) => {
+            Some(Step { finding: nodes::waiting(input.engine, observed).unwrap_or(finding), clients })
+        }
+        // The pods serve on the node that is replaced.
+        None => nodes::replacing(observed).map(|finding| Step { finding, clients: Clients::Served }),
+    }
+}
+
+/// Whether too few pods serve until the change is finished.
+fn is_interrupted(input: StatusInput<'_>) -> bool {
+    waiting(input).is_some_and(|step| step.clients == Clients::NotServed)
 }
 
 /// Why the engine is Ready. A stopped engine is in the state that its specification asks for. The message of one that

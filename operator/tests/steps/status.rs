@@ -38,8 +38,12 @@ impl Case {
         status(input, previous, &defaults(), &times::second(at_second))
     }
 
-    /// Whether as many pods as asked for serve, and none stops before the next one serves.
+    /// Whether as many pods as asked for serve, and none stops before the next one serves, or until its node is
+    /// replaced.
     fn is_served(&self) -> bool {
+        if !self.observed.nodes.replaced.is_empty() {
+            return true;
+        }
         let deployment = self.observed.deployment.as_deref().unwrap();
         let strategy = deployment.spec.as_ref().unwrap().strategy.as_ref().and_then(|found| found.type_.as_deref());
         let available = deployment.status.as_ref().unwrap().available_replicas.unwrap_or(0);

@@ -281,6 +281,26 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             let broken = with_claims(&[ready_claim("a"), failed_claim("b")]);
             (case.engine, case.observed.nodes) = (broken.engine, broken.observed.nodes);
         })),
+        ("ready, on a node that is replaced", with(|case| {
+            let new = with_claims(&[claim("new", &json!([]))]);
+            (case.engine, case.observed.nodes) = (new.engine, new.observed.nodes);
+            case.observed.nodes.replaced = vec![ready_claim("old")];
+        })),
+        ("ready, on a node whose replacement cannot be launched", with(|case| {
+            let new = with_claims(&[failed_claim("new")]);
+            (case.engine, case.observed.nodes) = (new.engine, new.observed.nodes);
+            case.observed.nodes.replaced = vec![ready_claim("old")];
+        })),
+        ("ready, until the replaced node is gone", with(|case| {
+            let new = with_claims(&[ready_claim("new")]);
+            (case.engine, case.observed.nodes) = (new.engine, new.observed.nodes);
+            case.observed.nodes.replaced = vec![ready_claim("old")];
+        })),
+        ("a pod of another machine type waits for its node beside the old one", {
+            let mut case = with_claims(&[claim("new", &json!([]))]);
+            case.observed.nodes.replaced = vec![ready_claim("old")];
+            case
+        }),
         ("ready, on a node that Karpenter has not seen yet", with(|case| {
             let new = with_claims(&[claim("a", &json!([]))]);
             (case.engine, case.observed.nodes) = (new.engine, new.observed.nodes);

@@ -133,6 +133,18 @@ fn a_ready_engine_stays_so_while_the_operator_knows_nothing_new() {
     }
 }
 
+/// A pod that runs has a node, also before its server has reported.
+#[test]
+fn a_ready_engine_stays_so_beside_a_node_claim_that_fails() {
+    let mut beside = case("ready, on a node whose replacement cannot be launched");
+    beside.observed.nodes.replaced.clear();
+    beside.observed.report = None;
+    let well = case("ready").status(&RagEngineStatus::default(), 0);
+    let status = beside.status(&well, 1);
+    assert_eq!(ready_and_progressing(&status), [true, false]);
+    assert_eq!(status.conditions[2].status, ConditionStatus::True, "it is degraded");
+}
+
 /// The last pod of a rollout is asked a moment after it serves. Until then the rollout is not finished.
 #[test]
 fn a_rolling_update_ends_with_the_report_of_a_new_pod() {
