@@ -14,7 +14,7 @@ use tracing::{info, warn};
 
 use crate::admin::{self, Admin};
 use crate::args::Run;
-use crate::defaults::Defaults;
+use crate::defaults::{Defaults, NodeLimits};
 use crate::gateway::{self, Gateways};
 use crate::lease::{Holder, Lost};
 use crate::metrics::Metrics;
@@ -237,6 +237,10 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
             node_class: arguments.node_class.clone(),
         },
     }
+            node_limits: NodeLimits {
+                most: u32::from(arguments.max_nodes),
+                instance_types: named(&arguments.instance_types).into_iter().collect(),
+            },
 }
 
 /// A unique name for a process outside a pod.

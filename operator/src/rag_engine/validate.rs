@@ -1,6 +1,7 @@
 //! Validates a specification beyond the rules of its CRD.
 
 mod cron_job;
+mod nodes;
 
 use axum::http::Uri;
 use k8s_openapi::DeepMerge as _;
@@ -73,7 +74,8 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
     let settings = settings::settings(&spec, &identity, defaults, monitoring);
     let wrong_settings = ragengine_settings::validate(&settings);
     let wrong_settings = wrong_settings.iter().map(ToString::to_string);
-    let wrong: Vec<String> = wrong_settings.chain(settings::wrong_fields(&spec)).chain(wrong_schedule(&spec)).collect();
+    let wrong_fields = settings::wrong_fields(&spec).into_iter().chain(wrong_schedule(&spec));
+    let wrong: Vec<String> = wrong_settings.chain(wrong_fields).chain(nodes::wrong(&spec, defaults)).collect();
     if !wrong.is_empty() {
         // All violations are reported together.
         return Err(Invalid(wrong.into_iter().chain(wrong_template.into_iter().flat_map(|wrong| wrong.0)).collect()));
