@@ -59,6 +59,7 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
             .or_else(|| no_gateways(input.engine, observed))
             .or_else(|| nodes::hint(input.engine, observed).filter(|_| !is_interrupted(input)))
             .or_else(|| backups.as_ref().and_then(|_| observed.backups.obstacle.clone()))
+            .or_else(|| backup::stuck(observed))
             .or_else(|| backups.as_ref().and_then(backup::failure)),
         hold: input.hold,
         as_asked: as_asked(input.engine, observed, &endpoint),

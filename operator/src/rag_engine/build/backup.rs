@@ -6,7 +6,8 @@ use std::path::Path;
 
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{
-    ConfigMap, Container, PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, ResourceRequirements, Volume,
+    Affinity, ConfigMap, Container, PersistentVolumeClaimVolumeSource, PodAffinity, PodAffinityTerm, PodSpec,
+    PodTemplateSpec, ResourceRequirements, Volume,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ObjectMeta;
@@ -14,11 +15,13 @@ use ragengine_operator_api::{Backup, RagEngine};
 use ragengine_settings::BackupPlace;
 use ragengine_settings::backup::BackupTask;
 
+use super::selector;
 use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::names::CONTAINER;
 use crate::pod_parts::{container_security, pod_security};
 use crate::rag_engine::observe::Observed;
+use crate::rag_engine::pod::restored_claim;
 use crate::rag_engine::settings::{bucket_place, volume_place};
 use crate::rag_engine::validate::Validated;
 use crate::scheme::service_url;
@@ -139,6 +142,7 @@ fn job(validated: &Validated, backup: &Backup, engine: &RagEngine, defaults: &De
                 volumes: Some(mounts.into_iter().map(|mount| mount.volume).collect()),
                 ..placed(engine, defaults)
             }),
+                affinity: shares_a_claim(validated, backup).then(|| beside_the_server(validated)),
         },
         ..JobSpec::default()
     }
@@ -146,6 +150,30 @@ fn job(validated: &Validated, backup: &Backup, engine: &RagEngine, defaults: &De
 
 fn mounts(validated: &Validated, backup: &Backup, engine: &RagEngine) -> Vec<Mount> {
     let task = config_map("task", &validated.identity.backup(), Some(TASK_FILE));
+/// Whether the server's pod mounts the claim of the backups too. Only pods of one node can mount a `ReadWriteOnce` volume
+/// at the same time.
+fn shares_a_claim(validated: &Validated, backup: &Backup) -> bool {
+    let of_server = [restored_claim(&validated.spec), validated.identity.claim_of(&validated.spec)];
+    let claim = backup.persistent_volume_claim.as_ref().map(|volume| &volume.claim_name);
+    claim.is_some_and(|claim| of_server.iter().flatten().any(|found| found == claim))
+}
+
+/// On the node of the server's pod.
+fn beside_the_server(validated: &Validated) -> Affinity {
+    let beside = PodAffinityTerm {
+        label_selector: Some(selector(&validated.identity)),
+        topology_key: "kubernetes.io/hostname".to_owned(),
+        ..PodAffinityTerm::default()
+    };
+    Affinity {
+        pod_affinity: Some(PodAffinity {
+            required_during_scheduling_ignored_during_execution: Some(vec![beside]),
+            ..PodAffinity::default()
+        }),
+        ..Affinity::default()
+    }
+}
+
     let keys = backup.s3.as_ref().and_then(|bucket| bucket.access_secret.as_deref()).map(|secret| {
         Mount::read_only(optional_keys("backup-keys", secret, &BUCKET_KEYS), CREDENTIALS_FOLDER.to_owned())
     });
