@@ -36,6 +36,8 @@ const BACKUPS_FOLDER: &str = "/backups";
 const DEADLINE_S: i64 = 6 * 3600;
 /// How late a backup may start, in seconds, such as after an outage.
 const LATEST_START_S: i64 = 3600;
+/// When a scheduled backup has ended at the latest, in seconds after its scheduled time.
+pub const LATEST_END_S: i64 = LATEST_START_S + DEADLINE_S;
 /// How often a failed backup is tried again before the next scheduled one.
 const RETRIES: i32 = 2;
 /// How many Jobs are kept: their pods have the results and the logs.
@@ -140,16 +142,14 @@ fn job(validated: &Validated, backup: &Backup, engine: &RagEngine, defaults: &De
                 security_context: Some(pod_security(defaults.pod_user)),
                 termination_grace_period_seconds: Some(GRACE_PERIOD_S),
                 volumes: Some(mounts.into_iter().map(|mount| mount.volume).collect()),
+                affinity: shares_a_claim(validated, backup).then(|| beside_the_server(validated)),
                 ..placed(engine, defaults)
             }),
-                affinity: shares_a_claim(validated, backup).then(|| beside_the_server(validated)),
         },
         ..JobSpec::default()
     }
 }
 
-fn mounts(validated: &Validated, backup: &Backup, engine: &RagEngine) -> Vec<Mount> {
-    let task = config_map("task", &validated.identity.backup(), Some(TASK_FILE));
 /// Whether the server's pod mounts the claim of the backups too. Only pods of one node can mount a `ReadWriteOnce` volume
 /// at the same time.
 fn shares_a_claim(validated: &Validated, backup: &Backup) -> bool {
@@ -174,6 +174,8 @@ fn beside_the_server(validated: &Validated) -> Affinity {
     }
 }
 
+fn mounts(validated: &Validated, backup: &Backup, engine: &RagEngine) -> Vec<Mount> {
+    let task = config_map("task", &validated.identity.backup(), Some(TASK_FILE));
     let keys = backup.s3.as_ref().and_then(|bucket| bucket.access_secret.as_deref()).map(|secret| {
         Mount::read_only(optional_keys("backup-keys", secret, &BUCKET_KEYS), CREDENTIALS_FOLDER.to_owned())
     });
