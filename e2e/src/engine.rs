@@ -80,13 +80,22 @@ impl<'a> Engine<'a> {
         self.namespace.get(&self.name).await
     }
 
-    /// Waits until the RAGEngine is Ready, for its current specification.
+    /// Waits until the RAGEngine is Ready, for its current specification, and no change is in progress: an engine with
+    /// several pods is Ready while they are replaced.
     ///
     /// # Errors
     ///
     /// When that does not happen in time.
     pub async fn until_ready(&self) -> Result<RagEngine, Error> {
-        self.until(ConditionType::Ready, ConditionStatus::True, Reason::Serving).await
+        self.until_status(&format!("{}: it is Ready, and no change is in progress", self.name), |engine| {
+            let is = |type_, status| condition(engine, type_).is_some_and(|found| found.status == status);
+            let is_serving =
+                condition(engine, ConditionType::Ready).is_some_and(|ready| ready.reason == Reason::Serving);
+            is(ConditionType::Ready, ConditionStatus::True)
+                && is_serving
+                && is(ConditionType::Progressing, ConditionStatus::False)
+        })
+        .await
     }
 
     /// Waits until a condition has this status and reason, for the current specification.

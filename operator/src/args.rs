@@ -77,6 +77,12 @@ pub struct Run {
     /// karpenter.k8s.aws/EC2NodeClass/default. Default: the operator makes no nodes.
     #[arg(long, env = "NODE_CLASS")]
     pub node_class: Option<NodeClass>,
+    /// The maximum number of nodes that are made for an engine.
+    #[arg(long, env = "MAX_NODES", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub max_nodes: u16,
+    /// The machine types of the nodes that are made for engines, separated by commas. Default: any.
+    #[arg(long, env = "INSTANCE_TYPES", value_delimiter = ',')]
+    pub instance_types: Vec<String>,
     /// The operator's own ServiceAccount, which engines must not use.
     #[arg(long, env = "SERVICE_ACCOUNT")]
     pub service_account: Option<String>,

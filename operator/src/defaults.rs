@@ -37,6 +37,18 @@ pub struct Defaults {
     pub pod_template: BTreeSet<Allowance>,
     /// The node class of the nodes that are made for engines. `None`: no nodes are made.
     pub node_class: Option<NodeClass>,
+    /// What an engine may ask of these nodes.
+    pub node_limits: NodeLimits,
+}
+
+/// What an engine may ask of the nodes that are made for it. Who may write RAGEngines could else get any number of any
+/// machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeLimits {
+    /// The largest number of nodes of one engine.
+    pub most: u32,
+    /// The machine types. Empty: any.
+    pub instance_types: BTreeSet<String>,
 }
 
 /// A privileged setting of `podTemplate` that the operator's administrator must allow.

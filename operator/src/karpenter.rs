@@ -18,6 +18,14 @@ const VERSION: &str = "v1";
 const API_VERSION: &str = "karpenter.sh/v1";
 const KIND: &str = "NodeClaim";
 const PLURAL: &str = "nodeclaims";
+/// Labels that say what a machine is or where. A NodeClaim has to require them: other labels are given to the node.
+pub const PROPERTIES: [&str; 5] = [
+    "kubernetes.io/arch",
+    "kubernetes.io/os",
+    "karpenter.sh/capacity-type",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+];
 
 /// Asks whether the cluster has NodeClaims. The definition may be installed or deleted at any time, so the answer is not
 /// kept.

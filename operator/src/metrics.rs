@@ -36,6 +36,11 @@ metrics! {
         objects: Gauges["kind"],
         /// RAGEngines, by whether they are ready (`true`, `false`, `unknown`).
         ragengines: Gauges["ready"],
+        /// RAGEngines that are ready and whose condition Degraded is True.
+        ragengines_degraded: Gauge[],
+        /// Scheduled backups of a RAGEngine that were missed since its last good one. One is missed at the time of the
+        /// next, or after seven hours. Absent without `backup` and while backups are suspended.
+        backups_missed: Gauges["namespace", "engine"],
         /// 1 if this process holds the lease, else 0.
         is_leader: Gauge[],
         /// Synchronisations of Indexes that have ended, by result (`succeeded`, `failed`, `held_back`).
@@ -122,6 +127,20 @@ impl Metrics {
         self.series.ragengines.with_label_values(&[ready]).set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
+    /// Sets the number of RAGEngines that are ready and have a problem.
+    pub fn degraded_rag_engines_are(&self, count: usize) {
+        self.series.ragengines_degraded.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Sets the missed backups of all RAGEngines and drops those of deleted ones.
+    pub fn missed_backups_are(&self, engines: &[MissedBackups]) {
+        self.series.backups_missed.reset();
+        for engine in engines {
+            let labels = [engine.namespace.as_str(), &engine.name];
+            self.series.backups_missed.with_label_values(&labels).set(i64::try_from(engine.count).unwrap_or(i64::MAX));
+        }
+    }
+
     /// Counts a synchronisation that has ended.
     pub fn sync_ended(&self, result: SyncResult) {
         let result = match result {
@@ -153,6 +172,17 @@ impl Metrics {
     pub fn leads(&self) {
         self.series.is_leader.set(1);
     }
+}
+
+/// The missed backups of a RAGEngine that makes backups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissedBackups {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Their number.
+    pub count: u64,
 }
 
 /// The figures of an Index.
@@ -216,7 +246,7 @@ impl Drop for Measured<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Metrics;
+    use super::{Metrics, MissedBackups};
 
     #[test]
     fn a_reconcile_is_counted_however_it_ends() {
@@ -231,5 +261,15 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
+    }
+
+    #[test]
+    fn an_engine_without_backups_has_no_series() {
+        let metrics = Metrics::new().unwrap();
+        metrics.missed_backups_are(&[MissedBackups { namespace: "n".into(), name: "docs".into(), count: 2 }]);
+        let line = r#"ragengine_operator_backups_missed{engine="docs",namespace="n"} 2"#;
+        assert!(metrics.text().lines().any(|found| found == line), "{}", metrics.text());
+        metrics.missed_backups_are(&[]);
+        assert!(!metrics.text().contains("backups_missed{"), "{}", metrics.text());
     }
 }

@@ -23,13 +23,15 @@ pub enum PodOf<'a> {
     Server,
     /// The Job of this name, of an Index.
     Job(&'a str),
+    /// The Job of this name, of the backups of a RAGEngine.
+    Backup(&'a str),
 }
 
 impl fmt::Display for PodOf<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Server => Ok(()),
-            Self::Job(name) => write!(formatter, " of Job {name}"),
+            Self::Job(name) | Self::Backup(name) => write!(formatter, " of Job {name}"),
         }
     }
 }
@@ -38,7 +40,7 @@ impl PodOf<'_> {
     /// Of which resource the fields are that a message names.
     fn resource(self) -> &'static str {
         match self {
-            Self::Server => "",
+            Self::Server | Self::Backup(_) => "",
             Self::Job(_) => " of the RAGEngine",
         }
     }
@@ -129,16 +131,16 @@ pub fn unschedulable(pod: &Pod, of: PodOf<'_>) -> Option<Finding> {
     let is_refused = scheduled.status == "False" && scheduled.reason.as_deref() == Some("Unschedulable");
     is_refused.then(|| {
         let message = scheduled.message.as_deref().unwrap_or("Kubernetes gives no reason");
-        let requests = match of {
-            PodOf::Server => "resources.requests",
-            PodOf::Job(_) => "resources.requests of the Index",
+        let advice = match of {
+            PodOf::Server => "Lower resources.requests, or check the node selector and the taints",
+            PodOf::Job(_) => "Lower resources.requests of the Index, or check the node selector and the taints",
+            PodOf::Backup(_) => {
+                "Check the node selector and the taints. It runs on the node of the server where both mount the same claim"
+            }
         };
         Finding::new(
             Reason::PodUnschedulable,
-            format!(
-                "no node can run the pod{of}: {}. Lower {requests}, or check the node selector and the taints",
-                unended(message)
-            ),
+            format!("no node can run the pod{of}: {}. {advice}", unended(message)),
         )
     })
 }

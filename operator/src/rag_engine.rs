@@ -5,6 +5,7 @@ pub mod apply;
 pub mod backups;
 pub mod build;
 pub mod hold;
+pub mod missed_backups;
 pub mod monitoring;
 pub mod next;
 pub mod nodes;

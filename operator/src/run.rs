@@ -14,7 +14,7 @@ use tracing::{info, warn};
 
 use crate::admin::{self, Admin};
 use crate::args::Run;
-use crate::defaults::Defaults;
+use crate::defaults::{Defaults, NodeLimits};
 use crate::gateway::{self, Gateways};
 use crate::lease::{Holder, Lost};
 use crate::metrics::Metrics;
@@ -191,6 +191,8 @@ fn count(metrics: &Metrics, scopes: &[scope::Gauges]) {
         let so = scopes.iter().flat_map(|scope| &scope.ready).filter(|(found, _)| *found == ready);
         metrics.rag_engines_are(ready, so.map(|(_, count)| count).sum());
     }
+    metrics.degraded_rag_engines_are(scopes.iter().map(|scope| scope.degraded).sum());
+    metrics.missed_backups_are(&scopes.iter().flat_map(|scope| scope.missed_backups.clone()).collect::<Vec<_>>());
     let indexes: Vec<_> = scopes.iter().flat_map(|scope| scope.indexes.clone()).collect();
     metrics.indexes_are(&indexes);
 }
@@ -235,6 +237,10 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
             account: arguments.service_account.clone(),
             pod_template: arguments.pod_template.iter().copied().collect(),
             node_class: arguments.node_class.clone(),
+            node_limits: NodeLimits {
+                most: u32::from(arguments.max_nodes),
+                instance_types: named(&arguments.instance_types).into_iter().collect(),
+            },
         },
     }
 }

@@ -12,7 +12,7 @@ use crate::place::Place;
 use crate::{monitoring, render, run};
 
 /// A value that the schema refuses, and the words of the error.
-const REFUSED: [(&str, &str); 21] = [
+const REFUSED: [(&str, &str); 23] = [
     ("replica=2", "additional properties 'replica' not allowed"),
     (r#"image={"repo":"a"}"#, "at '/image': additional properties 'repo' not allowed"),
     (r#"metrics={"podMonitor":{"label":{}}}"#, "additional properties 'label' not allowed"),
@@ -35,6 +35,8 @@ const REFUSED: [(&str, &str); 21] = [
         r#"karpenter={"nodeClass":{"group":"a/b","kind":"C","name":"d"}}"#,
         "at '/karpenter/nodeClass/group': 'a/b' does not",
     ),
+    (r#"karpenter={"maxNodes":0}"#, "at '/karpenter/maxNodes': minimum"),
+    (r#"karpenter={"instanceTypes":"g6.xlarge"}"#, "at '/karpenter/instanceTypes': got string, want array"),
     (r#"crds={"install":"yes"}"#, "at '/crds/install': got string, want boolean"),
     (r#"podLabels={"team":1}"#, "at '/podLabels/team': got number, want string"),
 ];

@@ -27,13 +27,23 @@ impl Schedule {
     ///
     /// A message for the user when the schedule is invalid or never occurs.
     pub fn parse(text: &str, whose: &str, now: Timestamp) -> Result<Self, String> {
+        let exact = Self::exact(text, now)?;
+        Ok(Self { jitter: exact.jitter(whose, now), ..exact })
+    }
+
+    /// Like [`Schedule::parse`], without a delay.
+    ///
+    /// # Errors
+    ///
+    /// A message for the user when the schedule is invalid or never occurs.
+    pub fn exact(text: &str, now: Timestamp) -> Result<Self, String> {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let refused =
             |what: String| format!("schedule '{text}' {what}: write, for example, 0 * * * * (every full hour)");
         let cron = parser.parse(text).map_err(|error| refused(format!("is invalid ({error})")))?;
         let exact = Self { cron, jitter: SignedDuration::ZERO };
         match exact.next(now) {
-            Some(_) => Ok(Self { jitter: exact.jitter(whose, now), ..exact }),
+            Some(_) => Ok(exact),
             None => Err(refused("never occurs".to_owned())),
         }
     }

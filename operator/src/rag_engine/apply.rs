@@ -3,28 +3,24 @@
 mod deployment;
 pub mod nodes;
 mod outcomes;
+mod stop;
 mod token;
 
 use std::sync::Arc;
 
-use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-use kube::Client;
-use kube::api::{Api, Patch, PatchParams};
 use nodes::NodeWriter;
 use outcomes::Outcomes;
 use ragengine_operator_api::RagEngine;
-use serde_json::json;
 
 use super::backups::ObservedBackups;
 use super::build::{Desired, runs};
 use super::hold::Hold;
 use super::observe::Observed;
 use super::prepare::{Prepared, Work};
-use crate::apply::{ApplyError, ApplyOutcome, Freshness, Refused, Writer, classify, described};
+use crate::apply::{ApplyError, ApplyOutcome, Freshness, Refused, Writer};
 use crate::context::Context;
-use crate::names::{FIELD_MANAGER, Identity};
-use crate::requests::within_limit;
+use crate::names::Identity;
 
 /// The result of a complete apply. Only [`apply`] creates one, so that a status always describes what was really
 /// applied.
@@ -107,10 +103,7 @@ pub async fn apply(context: &Context, engine: &RagEngine, prepared: Prepared) ->
     let (observed, work) = prepared.into_parts();
     match work {
         Work::Leave(hold) => Attempted::of(observed, hold, Outcomes::default()),
-        Work::Stop(running) => {
-            let failed = stop(&context.client, identity, &running).await.err();
-            Attempted::of(observed, None, Outcomes { failed, ..Outcomes::default() })
-        }
+        Work::Stop => stop::stop(&context.client, &nodes, identity, observed).await,
         Work::Apply(desired) => objects(&writer, &nodes, *desired, observed).await,
         Work::ApplyInTurn(desired) => match context.defaults.rollouts.begin(&identity.uid) {
             Ok(()) => objects(&writer, &nodes, *desired, observed).await,
@@ -227,16 +220,4 @@ async fn claim(
     with_current_size.spec.get_or_insert_default().resources = Some(has);
     let kept = writer.apply(with_current_size, grown.live).await;
     ApplyOutcome { live: kept.live, result: kept.result.and(grown.result) }
-}
-
-/// Scales a server with an invalid specification to 0. Nothing else of it is changed.
-async fn stop(client: &Client, identity: &Identity, deployment: &Deployment) -> Result<(), ApplyError> {
-    if !runs(deployment) || !identity.made(&deployment.metadata) {
-        return Ok(());
-    }
-    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &identity.namespace);
-    let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    let patch = Patch::Merge(json!({"spec": {"replicas": 0}}));
-    let stopped = within_limit(deployments.patch_scale(&identity.name, &parameters, &patch)).await;
-    stopped.map(drop).map_err(|error| classify(described::<Deployment>(&identity.name), error))
 }

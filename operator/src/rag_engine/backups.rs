@@ -8,9 +8,10 @@ use ragengine_operator_api::{BackupBucket, RagEngineSpec, Reason};
 
 use super::validate::host;
 use crate::finding::Finding;
+use crate::job::{Stage, stage};
 use crate::names::Identity;
-use crate::secret_use;
 use crate::watches::{Caches, Referred};
+use crate::{pod, secret_use};
 
 /// The objects of backups.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +26,14 @@ pub struct ObservedBackups {
     pub pods: Vec<Arc<Pod>>,
     /// Why no backup can be made, if so.
     pub obstacle: Option<Finding>,
+}
+
+impl ObservedBackups {
+    /// The Jobs that have not ended, and the youngest pod of each.
+    pub fn running(&self) -> impl Iterator<Item = (&Job, Option<&Pod>)> {
+        let running = self.jobs.iter().filter(|job| stage(job) == Stage::Running);
+        running.map(|job| (job.as_ref(), pod::of_job(&self.pods, job)))
+    }
 }
 
 /// Reads the objects from the caches.

@@ -14,6 +14,7 @@ mod scaling;
 mod service;
 mod write_token;
 
+pub use backup::LATEST_END_S;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::CronJob;

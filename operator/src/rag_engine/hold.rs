@@ -7,6 +7,7 @@ use super::build::{Desired, REFERENCES_HASH};
 use super::observe::Observed;
 use crate::finding::Finding;
 use crate::hash::hash;
+use crate::karpenter::NodeClaim;
 use crate::names::APPLIED_HASH;
 
 /// Why no object of an engine is created, changed or deleted.
@@ -58,8 +59,8 @@ impl Hold {
 }
 
 /// Whether the rollout is caused by the operator: the desired pod differs although neither the specification nor the
-/// referenced objects changed. Such an engine waits for its turn. Its settings and its Service wait too, because they
-/// belong to the same version.
+/// referenced objects changed, or its nodes are replaced because the operator has another node class. Such an engine
+/// waits for its turn. Its settings and its Service wait too, because they belong to the same version.
 pub fn needs_a_turn(before: Before<'_>) -> bool {
     let Before { engine, status, observed, desired } = before;
     let (Some(live), Some(wanted)) = (observed.deployment.as_deref(), &desired.deployment) else { return false };
@@ -67,7 +68,14 @@ pub fn needs_a_turn(before: Before<'_>) -> bool {
     let is_applied =
         live.metadata.annotations.as_ref().and_then(|found| found.get(APPLIED_HASH)) == Some(&hash(wanted));
     let are_the_same = references_hash(live).is_none_or(|live| references_hash(wanted) == Some(live));
-    engine.spec.replicas > 0 && is_acted_on && !is_applied && are_the_same
+    let is_moved = has_another_node_class(&observed.nodes.claims, &desired.node_claims);
+    engine.spec.replicas > 0 && is_acted_on && (is_moved || (!is_applied && are_the_same))
+}
+
+/// Whether a NodeClaim has another node class than those that are to replace it.
+fn has_another_node_class(live: &[NodeClaim], desired: &[NodeClaim]) -> bool {
+    let Some(wanted) = desired.first() else { return false };
+    live.iter().any(|claim| !claim.is_going() && claim.spec.get("nodeClassRef") != wanted.spec.get("nodeClassRef"))
 }
 
 fn references_hash(deployment: &Deployment) -> Option<&String> {

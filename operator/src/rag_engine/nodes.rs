@@ -50,8 +50,10 @@ pub struct ObservedNodes {
     pub provider: Provider,
     /// Whether the engine has the finalizer.
     pub is_held: bool,
-    /// All its NodeClaims.
+    /// All its NodeClaims; after an apply only the desired ones.
     pub claims: Vec<NodeClaim>,
+    /// NodeClaims that others replace, until these have their nodes and the replaced ones are gone.
+    pub replaced: Vec<NodeClaim>,
     /// The names of NodeClaims that are gone again and are made a little later.
     pub missing: Vec<String>,
     /// Why the NodeClaims may not be read, if so. Then none is made or deleted.
@@ -113,7 +115,7 @@ pub async fn observe(context: &Context, engine: &RagEngine) -> Result<ObservedNo
         Listing::Claims(claims) => (claims, None),
         Listing::Unreadable(why) => (Vec::new(), Some(why)),
     };
-    Ok(ObservedNodes { provider, is_held, claims, missing: Vec::new(), unreadable })
+    Ok(ObservedNodes { provider, is_held, claims, unreadable, ..ObservedNodes::default() })
 }
 
 /// Lists all NodeClaims of an engine, in one consistent reply.

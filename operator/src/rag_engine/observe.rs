@@ -240,8 +240,8 @@ fn look_up(caches: &Caches, namespace: &str, reference: &Reference, sent: &[Sent
     ObservedReference { reference: reference.clone(), version, refusal }
 }
 
-/// The uids of the objects whose events are worth a request: a pod whose container has not started, and a claim that
-/// has no volume. A stopped engine has none.
+/// The uids of the objects whose events are worth a request: a pod of the server or of a backup whose container has not
+/// started, and a claim that has no volume. A stopped engine has none.
 pub fn stuck(observed: &Observed, replicas: u32) -> Vec<String> {
     waited_for(observed, replicas).filter_map(|metadata| metadata.uid.clone()).collect()
 }
@@ -257,5 +257,7 @@ fn waited_for(observed: &Observed, replicas: u32) -> impl Iterator<Item = &Objec
         claim.status.as_ref().is_some_and(|status| status.phase.as_deref() == Some("Pending"))
     };
     let claim = observed.claim.as_ref().filter(is_pending).map(|claim| &claim.metadata);
-    pod.into_iter().chain(claim).filter(move |_| replicas > 0)
+    let backup =
+        observed.backups.running().filter_map(|(_, pod)| Some(&pod.filter(|pod| !pod::has_begun(pod))?.metadata));
+    pod.into_iter().chain(claim).chain(backup).filter(move |_| replicas > 0)
 }

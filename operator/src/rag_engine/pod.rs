@@ -179,7 +179,7 @@ fn mounts(spec: &RagEngineSpec, identity: &Identity) -> Vec<VolumeMount> {
 }
 
 /// The claim with the backup that a new engine restores.
-fn restored_claim(spec: &RagEngineSpec) -> Option<String> {
+pub(super) fn restored_claim(spec: &RagEngineSpec) -> Option<String> {
     Some(restore_of(spec)?.persistent_volume_claim.as_ref()?.claim_name.clone())
 }
 

@@ -93,6 +93,7 @@ mod tests {
             account: Some("ragengine-operator".into()),
             pod_template: allowed.iter().copied().collect(),
             node_class: None,
+            node_limits: crate::defaults::NodeLimits { most: 4, instance_types: [].into() },
         };
         refused(&serde_saphyr::from_str(pod).unwrap(), namespace, &defaults)
     }

@@ -1,8 +1,5 @@
 //! Decides how to change the objects of an engine. Pure functions.
 
-use std::sync::Arc;
-
-use k8s_openapi::api::apps::v1::Deployment;
 use ragengine_operator_api::{RagEngine, RagEngineStatus, is_paused};
 
 use super::build::{self, Desired};
@@ -36,8 +33,8 @@ pub struct Prepared {
 pub enum Work {
     /// Do nothing. The reason, if the engine is held.
     Leave(Option<Hold>),
-    /// Stop the server and change nothing else.
-    Stop(Arc<Deployment>),
+    /// Stop the server and what costs something without it: its nodes and its backups. Change nothing else.
+    Stop,
     /// Apply these objects.
     Apply(Box<Desired>),
     /// Apply these objects when it is the engine's turn, because the operator causes the rollout.
@@ -64,10 +61,8 @@ pub fn prepare(input: EngineInput<'_>, observed: Observed, defaults: &Defaults) 
             if needs_a_turn(before) { Work::ApplyInTurn(Box::new(desired)) } else { Work::Apply(Box::new(desired)) }
         }
         // An invalid specification changes nothing, except that a server with `replicas: 0` is stopped.
-        Err(_) => match observed.deployment.clone().filter(|_| input.engine.spec.replicas == 0) {
-            Some(running) => Work::Stop(running),
-            None => Work::Leave(None),
-        },
+        Err(_) if input.engine.spec.replicas == 0 => Work::Stop,
+        Err(_) => Work::Leave(None),
     };
     Ok(Prepared { observed, work })
 }

@@ -8,9 +8,11 @@ mod nodes;
 mod not_acted_on;
 mod pod;
 mod server;
+mod step;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{ConditionType, GUARDRAILS_POLICY, RagEngine, RagEngineStatus, Reason};
+use step::{Clients, Step};
 
 use super::hold::Hold;
 use super::observe::Observed;
@@ -51,11 +53,13 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
     let findings = Findings {
         problem: problem(input),
         waiting: waiting(input),
-        hint: server::unreachable(observed)
+        hint: surplus_problem(input)
+            .or_else(|| server::unreachable(observed))
             .or_else(|| input.remains.cloned())
             .or_else(|| no_gateways(input.engine, observed))
-            .or_else(|| nodes::hint(input.engine, observed).filter(|_| waiting(input).is_none()))
+            .or_else(|| nodes::hint(input.engine, observed).filter(|_| !is_interrupted(input)))
             .or_else(|| backups.as_ref().and_then(|_| observed.backups.obstacle.clone()))
+            .or_else(|| backup::stuck(observed))
             .or_else(|| backups.as_ref().and_then(backup::failure)),
         hold: input.hold,
         as_asked: as_asked(input.engine, observed, &endpoint),
@@ -96,7 +100,7 @@ struct Findings {
     /// A problem that waiting does not solve.
     problem: Option<Finding>,
     /// A step that is not finished.
-    waiting: Option<Finding>,
+    waiting: Option<Step>,
     /// A problem that does not affect clients.
     hint: Option<Finding>,
     /// Why the engine is not changed.
@@ -114,21 +118,39 @@ fn problem(input: StatusInput<'_>) -> Option<Finding> {
         let keys = || unreadable_keys(input.engine, observed);
         invalid.or_else(refused).or_else(|| missing(observed)).or_else(|| refused_secret(observed)).or_else(keys)
     };
-    let is_available = deployment::waiting(input.engine.spec.pods(), observed).is_none();
+    let of_the_engine = || {
+        claim::problem(input.engine, observed)
+            .or_else(|| of_a_pod(input).filter(|_| !is_served(input)))
+            .or_else(|| missing_policy(observed))
+            .or_else(|| server::problem(input.engine, observed))
+    };
+    of_the_specification().or_else(|| (input.engine.spec.replicas > 0).then(of_the_engine).flatten())
+}
+
+/// Whether enough pods serve, whatever is with the others.
+fn is_served(input: StatusInput<'_>) -> bool {
+    deployment::is_served(input.engine.spec.pods(), input.observed.deployment.as_deref())
+}
+
+/// The problem of a pod besides those that serve, such as the first one of a new version. It does not affect clients.
+fn surplus_problem(input: StatusInput<'_>) -> Option<Finding> {
+    is_served(input).then(|| of_a_pod(input)).flatten()
+}
+
+/// Why a pod does not serve.
+fn of_a_pod(input: StatusInput<'_>) -> Option<Finding> {
+    let observed = input.observed;
+    // A server that has not reported yet serves.
+    let is_available =
+        deployment::waiting(input.engine.spec.pods(), observed).is_none_or(|step| step.clients == Clients::AsBefore);
     // Until the pod has its node, it cannot be scheduled.
     let awaits_node = !is_available && nodes::waiting(input.engine, observed).is_some();
     let is_no_consequence = |finding: &Finding| !awaits_node || finding.reason != Reason::PodUnschedulable;
     let explained = |finding| nodes::explained(input.engine, observed, finding);
-    let of_the_pod = || {
-        claim::problem(input.engine, observed)
-            .or_else(|| deployment::problem(observed.deployment.as_deref()))
-            // A pod that runs has a node.
-            .or_else(|| nodes::problem(input.engine, observed).filter(|_| !is_available))
-            .or_else(|| pod::problem(input.engine, observed).filter(is_no_consequence).map(explained))
-            .or_else(|| missing_policy(observed))
-            .or_else(|| server::problem(input.engine, observed))
-    };
-    of_the_specification().or_else(|| (input.engine.spec.replicas > 0).then(of_the_pod).flatten())
+    deployment::problem(observed.deployment.as_deref())
+        // A pod that runs has a node.
+        .or_else(|| nodes::problem(input.engine, observed).filter(|_| !is_available))
+        .or_else(|| pod::problem(input.engine, observed).filter(is_no_consequence).map(explained))
 }
 
 /// Secrets and ConfigMaps that the pod refers to and that do not exist.
@@ -195,19 +217,36 @@ fn refused_secret(observed: &Observed) -> Option<Finding> {
 }
 
 /// The change that is in progress.
-fn waiting(input: StatusInput<'_>) -> Option<Finding> {
+fn waiting(input: StatusInput<'_>) -> Option<Step> {
     let observed = input.observed;
+    let of_the_pod = deployment::waiting(input.engine.spec.pods(), observed);
     if !input.is_current {
         let message =
             "the operator has just changed objects of the engine: waiting until the API server reports the changes";
-        return Some(Finding::new(Reason::RollingOut, message));
+        // What the caches show of the pods is a moment old.
+        let clients = match of_the_pod {
+            Some(step) => step.clients,
+            None if is_served(input) => Clients::Served,
+            None => Clients::AsBefore,
+        };
+        return Some(Step { finding: Finding::new(Reason::RollingOut, message), clients });
     }
     if lacks_keys(input.engine, observed) {
         let message = "waiting until the operator has read the keys of the cluster's ServiceAccount tokens";
-        return Some(Finding::new(Reason::RollingOut, message));
+        return Some(Step { finding: Finding::new(Reason::RollingOut, message), clients: Clients::NotServed });
     }
-    let of_the_pod = deployment::waiting(input.engine.spec.pods(), observed)?;
-    Some(nodes::waiting(input.engine, observed).unwrap_or(of_the_pod))
+    match of_the_pod {
+        Some(Step { finding, clients }) => {
+            Some(Step { finding: nodes::waiting(input.engine, observed).unwrap_or(finding), clients })
+        }
+        // The pods serve on the node that is replaced.
+        None => nodes::replacing(observed).map(|finding| Step { finding, clients: Clients::Served }),
+    }
+}
+
+/// Whether too few pods serve until the change is finished.
+fn is_interrupted(input: StatusInput<'_>) -> bool {
+    waiting(input).is_some_and(|step| step.clients == Clients::NotServed)
 }
 
 /// Why the engine is Ready. A stopped engine is in the state that its specification asks for. The message of one that

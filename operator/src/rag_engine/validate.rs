@@ -1,5 +1,8 @@
 //! Validates a specification beyond the rules of its CRD.
 
+mod cron_job;
+mod nodes;
+
 use axum::http::Uri;
 use k8s_openapi::DeepMerge as _;
 use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
@@ -71,7 +74,8 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
     let settings = settings::settings(&spec, &identity, defaults, monitoring);
     let wrong_settings = ragengine_settings::validate(&settings);
     let wrong_settings = wrong_settings.iter().map(ToString::to_string);
-    let wrong: Vec<String> = wrong_settings.chain(settings::wrong_fields(&spec)).chain(wrong_schedule(&spec)).collect();
+    let wrong_fields = settings::wrong_fields(&spec).into_iter().chain(wrong_schedule(&spec));
+    let wrong: Vec<String> = wrong_settings.chain(wrong_fields).chain(nodes::wrong(&spec, defaults)).collect();
     if !wrong.is_empty() {
         // All violations are reported together.
         return Err(Invalid(wrong.into_iter().chain(wrong_template.into_iter().flat_map(|wrong| wrong.0)).collect()));
@@ -95,8 +99,8 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
 /// Whether a schedule ever occurs does not depend on the time of the check.
 fn wrong_schedule(spec: &RagEngineSpec) -> Option<String> {
     let schedule = &spec.backup.as_ref()?.schedule;
-    let wrong = Schedule::parse(schedule, "", Timestamp::UNIX_EPOCH).err()?;
-    Some(format!("backup.{wrong}"))
+    let never = || Schedule::parse(schedule, "", Timestamp::UNIX_EPOCH).err();
+    Some(format!("backup.{}", cron_job::refused(schedule).or_else(never)?))
 }
 
 fn sent(spec: &RagEngineSpec) -> Vec<SentSecret> {

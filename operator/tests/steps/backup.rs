@@ -53,6 +53,34 @@ fn a_backup_goes_through_the_proxy_of_the_server() {
     }
 }
 
+/// A `ReadWriteOnce` volume can be mounted on one node at a time.
+#[test]
+fn a_backup_runs_beside_a_server_that_mounts_the_same_claim() {
+    let of_claim = |claim: &str| format!("persistentVolumeClaim: {{claimName: {claim}}}");
+    let backup = |claim: &str| format!("replicas: 1, backup: {{schedule: '30 2 * * *', {}}}", of_claim(claim));
+    let bootstrap = |claim: &str| format!("bootstrap: {{restore: {{{}}}}}", of_claim(claim));
+    for (spec, is_beside) in [
+        (format!("{{{}}}", backup("a")), false),
+        (format!("{{{}, {}}}", backup("a"), bootstrap("b")), false),
+        (format!("{{{}, {}}}", backup("a"), bootstrap("a")), true),
+        (format!("{{{}, storage: {{persistentVolumeClaim: a}}}}", backup("a")), true),
+    ] {
+        let cron_job = built(&engine(&spec)).backup.unwrap().spec.unwrap();
+        let affinity = cron_job.job_template.spec.unwrap().template.spec.unwrap().affinity;
+        let beside = affinity.map(|affinity| affinity.pod_affinity.unwrap());
+        let terms = beside.map(|beside| beside.required_during_scheduling_ignored_during_execution.unwrap());
+        let expected = is_beside.then(|| {
+            json!([{
+                "labelSelector": {"matchLabels": {
+                    "app.kubernetes.io/instance": "docs", "app.kubernetes.io/name": "ragengine",
+                }},
+                "topologyKey": "kubernetes.io/hostname",
+            }])
+        });
+        assert_eq!(terms.map(|terms| json!(terms)), expected, "{spec}");
+    }
+}
+
 /// The server reads the task, so its fields are those of the server's crate.
 #[test]
 fn the_task_is_one_that_the_command_reads() {
@@ -80,10 +108,10 @@ fn no_backup_starts_while_it_could_not_succeed() {
 }
 
 #[test]
-fn a_schedule_that_never_occurs_is_invalid() {
+fn a_schedule_that_never_occurs_or_that_kubernetes_refuses_is_invalid() {
     use ragengine_operator::rag_engine::validate::validate;
 
-    for schedule in ["0 0 30 2 *", "61 * * * *", "a b c d e"] {
+    for schedule in ["0 0 30 2 *", "61 * * * *", "a b c d e", "30 2 * * 7", "0 2 L * *", "0 2 * * 1#2"] {
         let engine = engine(&SPEC.replace("30 2 * * *", schedule));
         let invalid = validate(&engine, &defaults()).unwrap_err().to_string();
         assert!(invalid.starts_with("backup.schedule '"), "{invalid}");
@@ -190,6 +218,23 @@ fn a_failed_backup_degrades_the_engine_until_the_next_one_succeeds() {
     let (later, condition, _) =
         after(&engine, vec![ended("three", "Complete", 30, Some(RESULT)), failed], Some(status));
     assert_eq!((condition.reason, later.last_failure_time), (Reason::BackupCompleted, Some(second(20))));
+}
+
+#[test]
+fn a_backup_whose_pod_cannot_start_degrades_the_engine() {
+    let engine = engine(SPEC);
+    let (ended, pod) = ended("one", "Complete", 10, Some(RESULT));
+    let mut running = Arc::unwrap_or_clone(ended);
+    running.status = None;
+    let mut pod = Arc::unwrap_or_clone(pod.unwrap());
+    pod.status = serde_json::from_value(json!({"phase": "Pending", "conditions": [{
+        "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available.",
+    }]}))
+    .unwrap();
+    let (_, backup, degraded) = after(&engine, vec![(Arc::new(running), Some(Arc::new(pod)))], None);
+    assert_eq!((degraded.status, degraded.reason), (ConditionStatus::True, Reason::PodUnschedulable));
+    assert!(degraded.message.starts_with("no node can run the pod of Job one: 0/3 nodes"), "{}", degraded.message);
+    assert_eq!(backup.reason, Reason::NoBackupYet, "it has not ended");
 }
 
 #[test]

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use ragengine_operator::defaults::Defaults;
 use ragengine_operator_api::{ConditionType, Reason};
 use serde_json::json;
 
-use crate::api_server::{ApiServer, Call, Fault, pass};
+use crate::api_server::{ApiServer, Call, Fault, Karpenter, pass};
 use crate::controller::{
     A_MOMENT, A_SECOND_MORE, A_WHILE, Controller, LONG, condition, object_writes, server_with, status, until, writes,
 };
-use crate::fixture::engine;
+use crate::fixture::{defaults, engine, node_class};
 
 /// Every kind of write for a new engine.
 const WRITES: [(&str, &str); 8] = [
@@ -202,6 +203,39 @@ async fn an_engine_with_an_invalid_spec_can_be_stopped() {
         object["spec"]["replicas"] = json!(0);
     });
     until("it is stopped", &server, || server.get("deployments", "docs").unwrap()["spec"]["replicas"] == 0).await;
+    controller.stop().await;
+}
+
+/// What costs something without a server: its nodes, and backups that fail.
+#[tokio::test(start_paused = true)]
+async fn an_engine_with_an_invalid_spec_that_is_stopped_has_no_nodes_and_no_backups() {
+    let backup = "backup: {schedule: '30 2 * * *', s3: {bucket: b}}";
+    let server = server_with(&engine(&format!("{{compute: {{instanceType: large}}, {backup}}}")));
+    server.has_karpenter(Karpenter::Present);
+    let controller = Controller::start_with(&server, Defaults { node_class: Some(node_class()), ..defaults() });
+    let suspended = || server.get("cronjobs", "docs-backup").map(|found| found["spec"]["suspend"].clone());
+    until("a CronJob", &server, || suspended() == Some(json!(false))).await;
+    until("a NodeClaim", &server, || server.names("nodeclaims").len() == 1).await;
+    pass(A_WHILE).await;
+    server.edit("ragengines", "docs", |object| {
+        object["spec"]["cors"] = json!({"allowedOrigins": ["https://chat.example:x"]});
+        object["spec"]["replicas"] = json!(0);
+    });
+    until("no backups", &server, || suspended() == Some(json!(true))).await;
+    until("no NodeClaim", &server, || server.names("nodeclaims").is_empty()).await;
+    assert_eq!(server.get("deployments", "docs").unwrap()["spec"]["replicas"], 0);
+    assert!(server.get("ragengines", "docs").unwrap()["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty));
+    pass(A_WHILE).await;
+    drop(server.calls());
+    pass(LONG).await;
+    assert_eq!(object_writes(&server), [""; 0], "nothing is sent again");
+
+    server.edit("ragengines", "docs", |object| {
+        object["spec"].as_object_mut().unwrap().remove("cors");
+        object["spec"]["replicas"] = json!(1);
+    });
+    until("backups again", &server, || suspended() == Some(json!(false))).await;
+    until("a NodeClaim again", &server, || server.names("nodeclaims").len() == 1).await;
     controller.stop().await;
 }
 

@@ -1,11 +1,12 @@
 //! Fixtures of the RAGEngine tests: engines from YAML, as stored by the API server, and the objects around them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use ragengine_operator::cluster_issuer::{Issuer, Known};
-use ragengine_operator::defaults::Defaults;
+use ragengine_operator::defaults::{Defaults, NodeLimits};
 use ragengine_operator::karpenter::NodeClass;
 use ragengine_operator::openshift::PodUser;
 use ragengine_operator::rag_engine::build::{Desired, build};
@@ -31,6 +32,7 @@ pub fn defaults() -> Defaults {
         account: Some("ragengine-operator".to_owned()),
         pod_template: Default::default(),
         node_class: None,
+        node_limits: NodeLimits { most: 4, instance_types: BTreeSet::new() },
     }
 }
 

@@ -1,8 +1,9 @@
 //! Errors that the operator's validation finds beyond the rules of the CRD.
 
+use ragengine_operator::defaults::{Defaults, NodeLimits};
 use ragengine_operator::rag_engine::validate::validate;
 
-use crate::fixture::{defaults, engine};
+use crate::fixture::{defaults, engine, node_class};
 
 fn errors(spec: &str) -> Vec<String> {
     match validate(&engine(spec), &defaults()) {
@@ -104,6 +105,31 @@ fn every_secret_is_sent_to_the_host_of_its_address() {
         let sent = validate(&engine(spec), &defaults()).unwrap().sent;
         assert!(matches!(&sent[..], [only] if only.name == "s" && only.host.as_deref() == host), "{spec}: {sent:?}");
     }
+}
+
+/// Without a node class the operator makes no nodes, and labels only select those that exist.
+#[test]
+fn the_nodes_that_are_made_are_limited() {
+    let limits =
+        |types: &[&str]| NodeLimits { most: 2, instance_types: types.iter().map(|t| (*t).to_owned()).collect() };
+    let labels = "labelSelector: {matchLabels: {disk: ssd, kubernetes.io/arch: arm64, node-role.kubernetes.io/a: b}}";
+    let spec = format!("{{compute: {{instanceType: huge, count: 3, {labels}}}}}");
+    let found = |spec: &str, node_class, types: &[&str]| {
+        let defaults = Defaults { node_class, node_limits: limits(types), ..defaults() };
+        validate(&engine(spec), &defaults).map_or_else(|invalid| invalid.0, |_| Vec::new())
+    };
+    let wrong = found(&spec, Some(node_class()), &["small", "medium"]);
+    let [count, machine, label] = &wrong[..] else { panic!("{wrong:?}") };
+    assert!(
+        count.contains("compute.count is 3") && count.contains("at most 2") && count.contains("karpenter.maxNodes")
+    );
+    assert!(machine.contains("name one of medium, small") && machine.contains("karpenter.instanceTypes"), "{machine}");
+    assert!(label.contains("the label node-role.kubernetes.io/a cannot be given"), "{label}");
+    assert_eq!(found(&spec, None, &["small"]), [""; 0]);
+    let labels = "labelSelector: {matchLabels: {disk: ssd, topology.kubernetes.io/zone: a}}";
+    let good = format!("{{compute: {{instanceType: small, count: 2, {labels}}}}}");
+    assert_eq!(found(&good, Some(node_class()), &["small"]), [""; 0]);
+    assert_eq!(found(&good, Some(node_class()), &[]), [""; 0]);
 }
 
 #[test]

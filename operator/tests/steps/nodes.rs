@@ -10,11 +10,14 @@ use ragengine_operator::defaults::Defaults;
 use ragengine_operator::karpenter::NodeClaim;
 use ragengine_operator::rag_engine::build::build;
 use ragengine_operator::rag_engine::nodes::ObservedNodes;
+use ragengine_operator::rollouts::Rollouts;
 use ragengine_operator_api::{ConditionType, RAG_ENGINE_FINALIZER, RagEngine, Reason};
 use serde_json::{Value, json};
 
 use crate::api_server::{ApiServer, Karpenter, pass};
-use crate::controller::{A_WHILE, Controller, LONG, condition, object_writes, server_with, status, until, writes};
+use crate::controller::{
+    A_WHILE, Controller, LONG, condition, manifest, object_writes, server_with, status, until, writes,
+};
 use crate::fixture::{all_there, built, defaults, engine, node_class, valid};
 use crate::index::pods_of_jobs;
 
@@ -52,6 +55,17 @@ fn finalizers(server: &ApiServer) -> Vec<String> {
 
 fn node_selector(server: &ApiServer) -> Value {
     server.get("deployments", "docs").unwrap()["spec"]["template"]["spec"]["nodeSelector"].clone()
+}
+
+/// Karpenter has nodes for all NodeClaims.
+fn all_are_ready(server: &ApiServer) {
+    for claim in claims(server) {
+        conditions(
+            server,
+            &claim,
+            json!([{"type": "Launched", "status": "True"}, {"type": "Ready", "status": "True"}]),
+        );
+    }
 }
 
 /// What Karpenter writes about a NodeClaim.
@@ -191,7 +205,14 @@ async fn claims_that_are_not_wanted_any_more_are_deleted() {
         let before = until_claims(&server, 3).await;
         until("a status", &server, || condition(&server, "docs", ConditionType::Ready).is_some()).await;
         pass(A_WHILE).await;
+        all_are_ready(&server);
         set(&server, spec);
+        pass(A_WHILE).await;
+        if what == "another type" {
+            let both = until_claims(&server, 4).await;
+            assert!(before.iter().all(|name| both.contains(name)), "the old ones stay until the new one has its node");
+            all_are_ready(&server);
+        }
         let after = until_claims(&server, 1 + count).await;
         assert!(after.contains(&"theirs".to_owned()), "{what}");
         let is_kept = after.iter().filter(|name| before.contains(name)).count() > 1;
@@ -200,6 +221,36 @@ async fn claims_that_are_not_wanted_any_more_are_deleted() {
         until(what, &server, || is_held() == (count > 0)).await;
         controller.stop().await;
     }
+}
+
+/// The pods serve on the nodes of the old class meanwhile.
+#[tokio::test(start_paused = true)]
+async fn another_node_class_replaces_the_nodes_of_a_few_engines_at_a_time() {
+    let server = karpenter_with(LARGE);
+    let mut more = manifest(&engine(LARGE));
+    more["metadata"]["name"] = json!("more");
+    server.put("ragengines", more);
+    let controller = start(&server);
+    let before = until_claims(&server, 2).await;
+    all_are_ready(&server);
+    pass(A_WHILE).await;
+    controller.stop().await;
+
+    let other = "karpenter.k8s.aws/EC2NodeClass/other".parse().unwrap();
+    let defaults = Defaults { node_class: Some(other), rollouts: Rollouts::new(1), ..defaults() };
+    let controller = Controller::start_with(&server, defaults);
+    let both = until_claims(&server, 3).await;
+    pass(A_WHILE).await;
+    assert_eq!(claims(&server), both, "one engine at a time, and its old node stays");
+    all_are_ready(&server);
+    until_claims(&server, 2).await;
+    // No engine ever serves here, so the first one frees its slot only after a while.
+    pass(LONG).await;
+    until_claims(&server, 3).await;
+    all_are_ready(&server);
+    let after = until_claims(&server, 2).await;
+    assert!(after.iter().all(|name| !before.contains(name)), "{before:?} {after:?}");
+    controller.stop().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -109,8 +109,13 @@ async fn with_karpenter(namespace: &Namespace, karpenter: &Karpenter) -> Result<
         condition(engine, ConditionType::Ready).is_some_and(|ready| ready.reason == Reason::NodeNotReady)
     });
     other.await?;
+    // The old node stays until the new one is ready.
+    let both = karpenter.until_claims(2).await?;
+    let new = both.iter().find(|found| found["metadata"]["uid"] != claim["metadata"]["uid"]).unwrap();
+    let done = steps.map(|step| json!({"type": step, "status": "True", "reason": step, "lastTransitionTime": now}));
+    karpenter.says(new["metadata"]["name"].as_str().unwrap(), json!(done), None).await?;
     let one = karpenter.until_claims(1).await?;
-    assert_ne!(one[0]["metadata"]["uid"], claim["metadata"]["uid"]);
+    assert_eq!(one[0]["metadata"]["uid"], new["metadata"]["uid"]);
 
     namespace.delete::<RagEngine>("docs").await?;
     namespace.until_gone::<RagEngine>("docs").await?;

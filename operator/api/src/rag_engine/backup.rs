@@ -8,7 +8,8 @@ use crate::rules::{OBJECT_NAME, http_url};
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = one_place("backup"))]
 pub struct Backup {
-    /// When a backup is made: a cron expression of five fields in UTC, such as `30 2 * * *` for every night.
+    /// When a backup is made: a cron expression of five fields in UTC, such as `30 2 * * *` for every night, as a
+    /// CronJob of Kubernetes understands it: without `L`, `W` and `#`, and with 0 for Sunday.
     #[schemars(length(max = 128))]
     #[x_kube(
         validation = Rule::new("self.matches('^[^ ]+( [^ ]+){4}$')").message(

@@ -21,11 +21,13 @@ pub struct Compute {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63), regex(pattern = LABEL_VALUE))]
     pub instance_type: Option<String>,
-    /// Labels that a node must have. Nodes that are made for `instanceType` get them. Default: any node.
+    /// Labels that a node must have. Nodes that are made for `instanceType` get them, so most labels of `kubernetes.io`,
+    /// `k8s.io` and `karpenter.sh` are refused then. Default: any node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<LabelSelector>,
     /// Number of nodes that are made for `instanceType`. The engine's pods run on these; other pods may use them too. Use
-    /// `replicas` for the number of pods. Default: 1.
+    /// `replicas` for the number of pods. At most `karpenter.maxNodes` of the operator's chart, if it makes them. Default:
+    /// 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1000))]
     pub count: Option<u32>,

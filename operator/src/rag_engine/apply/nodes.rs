@@ -47,8 +47,9 @@ impl NodeWriter<'_> {
         Ok(())
     }
 
-    /// Deletes the NodeClaims that are not desired. The finalizer goes when none is left that is not being deleted:
-    /// Karpenter has its own finalizer, which holds a NodeClaim until its node is gone.
+    /// Deletes the NodeClaims that are not desired, once all that are have their nodes: until then a pod may run on a
+    /// node of another one. The finalizer goes when none is left that is not being deleted: Karpenter has its own
+    /// finalizer, which holds a NodeClaim until its node is gone.
     pub(super) async fn remove_others(
         &self,
         desired: &[NodeClaim],
@@ -61,8 +62,14 @@ impl NodeWriter<'_> {
             .into_iter()
             .partition(|claim| desired.iter().any(|wanted| wanted.name() == claim.name()));
         nodes.claims = kept;
-        self.remove(&others).await?;
-        if desired.is_empty() && nodes.is_held {
+        let is_ready =
+            |wanted: &NodeClaim| nodes.claims.iter().any(|found| found.name() == wanted.name() && found.is_ready());
+        if desired.iter().all(is_ready) {
+            self.remove(&others).await?;
+        }
+        if !desired.is_empty() {
+            nodes.replaced = others;
+        } else if nodes.is_held {
             self.hold(false).await?;
             nodes.is_held = false;
         }

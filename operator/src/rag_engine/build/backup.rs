@@ -6,7 +6,8 @@ use std::path::Path;
 
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{
-    ConfigMap, Container, PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, ResourceRequirements, Volume,
+    Affinity, ConfigMap, Container, PersistentVolumeClaimVolumeSource, PodAffinity, PodAffinityTerm, PodSpec,
+    PodTemplateSpec, ResourceRequirements, Volume,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ObjectMeta;
@@ -14,11 +15,13 @@ use ragengine_operator_api::{Backup, RagEngine};
 use ragengine_settings::BackupPlace;
 use ragengine_settings::backup::BackupTask;
 
+use super::selector;
 use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::names::CONTAINER;
 use crate::pod_parts::{container_security, pod_security};
 use crate::rag_engine::observe::Observed;
+use crate::rag_engine::pod::restored_claim;
 use crate::rag_engine::settings::{bucket_place, volume_place};
 use crate::rag_engine::validate::Validated;
 use crate::scheme::service_url;
@@ -33,6 +36,8 @@ const BACKUPS_FOLDER: &str = "/backups";
 const DEADLINE_S: i64 = 6 * 3600;
 /// How late a backup may start, in seconds, such as after an outage.
 const LATEST_START_S: i64 = 3600;
+/// When a scheduled backup has ended at the latest, in seconds after its scheduled time.
+pub const LATEST_END_S: i64 = LATEST_START_S + DEADLINE_S;
 /// How often a failed backup is tried again before the next scheduled one.
 const RETRIES: i32 = 2;
 /// How many Jobs are kept: their pods have the results and the logs.
@@ -137,10 +142,35 @@ fn job(validated: &Validated, backup: &Backup, engine: &RagEngine, defaults: &De
                 security_context: Some(pod_security(defaults.pod_user)),
                 termination_grace_period_seconds: Some(GRACE_PERIOD_S),
                 volumes: Some(mounts.into_iter().map(|mount| mount.volume).collect()),
+                affinity: shares_a_claim(validated, backup).then(|| beside_the_server(validated)),
                 ..placed(engine, defaults)
             }),
         },
         ..JobSpec::default()
+    }
+}
+
+/// Whether the server's pod mounts the claim of the backups too. Only pods of one node can mount a `ReadWriteOnce` volume
+/// at the same time.
+fn shares_a_claim(validated: &Validated, backup: &Backup) -> bool {
+    let of_server = [restored_claim(&validated.spec), validated.identity.claim_of(&validated.spec)];
+    let claim = backup.persistent_volume_claim.as_ref().map(|volume| &volume.claim_name);
+    claim.is_some_and(|claim| of_server.iter().flatten().any(|found| found == claim))
+}
+
+/// On the node of the server's pod.
+fn beside_the_server(validated: &Validated) -> Affinity {
+    let beside = PodAffinityTerm {
+        label_selector: Some(selector(&validated.identity)),
+        topology_key: "kubernetes.io/hostname".to_owned(),
+        ..PodAffinityTerm::default()
+    };
+    Affinity {
+        pod_affinity: Some(PodAffinity {
+            required_during_scheduling_ignored_during_execution: Some(vec![beside]),
+            ..PodAffinity::default()
+        }),
+        ..Affinity::default()
     }
 }
 

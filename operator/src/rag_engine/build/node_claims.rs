@@ -7,7 +7,7 @@ use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::karpenter::{NodeClaim, NodeClass};
+use crate::karpenter::{NodeClaim, NodeClass, PROPERTIES};
 use crate::names::Identity;
 use crate::pod_parts::{GPU_TAINT, INSTANCE_TYPE, node_labels};
 use crate::rag_engine::nodes::{Provider, instance_type, wants};
@@ -20,14 +20,6 @@ const NODE_POOL: (&str, &str) = ("karpenter.sh/nodepool", "ragengine");
 const DO_NOT_DISRUPT: (&str, &str) = ("karpenter.sh/do-not-disrupt", "true");
 /// Room for images and logs. Karpenter chooses the size of the disk by it where the node class does not.
 const DISK: &str = "10Gi";
-/// Labels that say what a machine is or where. A NodeClaim has to require them: other labels are given to the node.
-const PROPERTIES: [&str; 5] = [
-    "kubernetes.io/arch",
-    "kubernetes.io/os",
-    "karpenter.sh/capacity-type",
-    "topology.kubernetes.io/region",
-    "topology.kubernetes.io/zone",
-];
 /// The letters of names. Some clouds name a group of machines after the NodeClaim, with 12 lower case letters and digits
 /// at most.
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";

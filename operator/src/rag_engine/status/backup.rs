@@ -10,8 +10,9 @@ use ragengine_settings::backup::BackupResult;
 use crate::finding::{Finding, shortened, unended};
 use crate::job::{self, Stage};
 use crate::names::CONTAINER;
-use crate::pod;
+use crate::pod::{self, PodOf};
 use crate::rag_engine::backups::ObservedBackups;
+use crate::rag_engine::observe::Observed;
 
 /// The longest message of a failed backup, in bytes.
 const MAX_MESSAGE_BYTES: usize = 600;
@@ -73,6 +74,14 @@ pub(super) fn condition(
             (ConditionStatus::Unknown, Finding::new(Reason::NoBackupYet, message))
         }
     }
+}
+
+/// Why the pod of a running backup cannot start.
+pub(super) fn stuck(observed: &Observed) -> Option<Finding> {
+    observed.backups.running().find_map(|(job, pod)| {
+        let name = job.metadata.name.as_deref().unwrap_or_default();
+        pod::obstacle(pod?, PodOf::Backup(name), &observed.warnings)
+    })
 }
 
 /// The last backup, if it failed.

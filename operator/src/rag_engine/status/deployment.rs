@@ -2,6 +2,7 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus};
 use ragengine_client::wire::ProblemKind;
 use ragengine_operator_api::Reason;
 
+use super::step::{Clients, Step};
 use crate::finding::Finding;
 use crate::pod;
 use crate::rag_engine::observe::Observed;
@@ -29,8 +30,28 @@ pub(super) fn problem(deployment: Option<&Deployment>) -> Option<Finding> {
     ))
 }
 
-/// Why the rollout is not finished, when no problem is known. An autoscaler changes the number of pods in between.
-pub(super) fn waiting((least, most): (u32, u32), observed: &Observed) -> Option<Finding> {
+/// Whether enough pods serve, of the current version or the previous one, and none of them stops before the next one
+/// serves.
+pub(super) fn is_served((least, _): (u32, u32), deployment: Option<&Deployment>) -> bool {
+    let available = deployment.and_then(|deployment| deployment.status.as_ref()?.available_replicas);
+    least > 0 && number(available) >= least && deployment.is_some_and(is_rolling)
+}
+
+/// The step of the rollout that is not finished, when no problem is known. An autoscaler changes the number of pods in
+/// between.
+pub(super) fn waiting(pods: (u32, u32), observed: &Observed) -> Option<Step> {
+    let clients = if is_served(pods, observed.deployment.as_deref()) { Clients::Served } else { Clients::NotServed };
+    if let Some(finding) = rolling_out(pods, observed) {
+        return Some(Step { finding, clients });
+    }
+    // Only the server knows whether its language model is reachable.
+    let is_unknown = pods.1 > 0 && observed.current_report().is_none();
+    let message = "the pod is ready: waiting for the server's first status report";
+    is_unknown.then(|| Step { finding: Finding::new(Reason::Starting, message), clients: Clients::AsBefore })
+}
+
+/// Why the pods are not those of the current version yet.
+fn rolling_out((least, most): (u32, u32), observed: &Observed) -> Option<Finding> {
     let Some(deployment) = &observed.deployment else {
         return Some(Finding::new(Reason::RollingOut, "the pod has not been created yet"));
     };
@@ -44,8 +65,8 @@ pub(super) fn waiting((least, most): (u32, u32), observed: &Observed) -> Option<
     }
     let (all, updated, available) =
         (number(status.replicas), number(status.updated_replicas), number(status.available_replicas));
-    let is_served = available > 0 && most > 0 && (most > 1 || is_rolling(deployment));
-    if is_served && (all > most || updated < all || available < least) {
+    let has_several = available > 0 && most > 0 && (most > 1 || is_rolling(deployment));
+    if has_several && (all > most || updated < all || available < least) {
         let message = format!(
             "pods of the current version: {updated} of {all}. Pods that serve requests: {available} of at least {least}"
         );
@@ -59,12 +80,7 @@ pub(super) fn waiting((least, most): (u32, u32), observed: &Observed) -> Option<
     if updated < least {
         return Some(Finding::new(Reason::RollingOut, "the pod has not been created yet"));
     }
-    if available < least {
-        return Some(starting(observed));
-    }
-    // Only the server knows whether its language model is reachable.
-    let is_unknown = most > 0 && observed.current_report().is_none();
-    is_unknown.then(|| Finding::new(Reason::Starting, "the pod is ready: waiting for the server's first status report"))
+    (available < least).then(|| starting(observed))
 }
 
 /// Whether a new pod serves before the previous one stops.

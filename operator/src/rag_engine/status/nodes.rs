@@ -27,6 +27,17 @@ pub(super) fn waiting(engine: &RagEngine, observed: &Observed) -> Option<Finding
     observed.nodes.claims.first().map(words).or_else(|| observed.nodes.missing.first().map(|name| gone(engine, name)))
 }
 
+/// The node that others replace, while they or its end are waited for.
+pub(super) fn replacing(observed: &Observed) -> Option<Finding> {
+    let old = observed.nodes.replaced.first()?.name();
+    let message = match observed.nodes.claims.iter().find(|claim| !claim.is_ready()) {
+        Some(new) => format!("{}. Until then NodeClaim {old} keeps its node", unended(&words(new).message)),
+        None if !observed.nodes.missing.is_empty() => format!("NodeClaim {old} keeps its node until others replace it"),
+        None => format!("waiting until NodeClaim {old}, which others replace, and its node are gone"),
+    };
+    Some(Finding::new(Reason::NodeNotReady, message))
+}
+
 /// A failure beside a pod that runs.
 pub(super) fn hint(engine: &RagEngine, observed: &Observed) -> Option<Finding> {
     let gone = || observed.nodes.missing.first().map(|name| gone(engine, name));
@@ -45,7 +56,8 @@ fn failure(observed: &Observed) -> Option<Finding> {
 
 /// The names of the nodes, sorted.
 pub(super) fn names(observed: &Observed) -> Vec<String> {
-    let mut names: Vec<_> = observed.nodes.claims.iter().filter_map(NodeClaim::node).map(str::to_owned).collect();
+    let claims = observed.nodes.claims.iter().chain(&observed.nodes.replaced);
+    let mut names: Vec<_> = claims.filter_map(NodeClaim::node).map(str::to_owned).collect();
     names.sort();
     names.dedup();
     names

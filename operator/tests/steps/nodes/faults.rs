@@ -6,7 +6,7 @@ use ragengine_operator::rag_engine::nodes::NEXT_ATTEMPT;
 use ragengine_operator_api::{ConditionType, Reason};
 use serde_json::json;
 
-use super::{LARGE, claims, finalizers, karpenter_with, node_selector, set, start, until_claims};
+use super::{LARGE, all_are_ready, claims, finalizers, karpenter_with, node_selector, set, start, until_claims};
 use crate::api_server::{Fault, Karpenter, pass};
 use crate::controller::{A_WHILE, Controller, LONG, condition, object_writes, until};
 
@@ -131,6 +131,8 @@ async fn a_pod_that_may_not_be_changed_keeps_its_node() {
     assert_eq!(claims(&server), before);
     server.fail("patch", "deployments", 3, Fault::Refusal(500, "not now"));
     server.put("secrets", json!({"metadata": {"name": "llm"}}));
+    until_claims(&server, 2).await;
+    all_are_ready(&server);
     until("another node", &server, || claims(&server).len() == 1 && claims(&server) != before).await;
     assert_eq!(node_selector(&server)["node.kubernetes.io/instance-type"], "larger");
     controller.stop().await;

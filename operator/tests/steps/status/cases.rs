@@ -142,7 +142,9 @@ fn with_pod(pod: Arc<Pod>) -> Case {
 fn with_pods(spec: &str, deployment_status: Value, ready: &[bool]) -> Case {
     with(|case| {
         case.engine = engine(&format!("{{{SHARED}, {spec}}}"));
-        case.observed.deployment = deployment(deployment_status);
+        let mut rolling = Arc::unwrap_or_clone(deployment(deployment_status).unwrap());
+        rolling.spec.as_mut().unwrap().strategy = serde_json::from_value(json!({"type": "RollingUpdate"})).unwrap();
+        case.observed.deployment = Some(Arc::new(rolling));
         case.observed.pods =
             ready.iter().enumerate().map(|(number, ready)| pod_of_several(number + 1, *ready)).collect();
     })
@@ -279,6 +281,26 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             let broken = with_claims(&[ready_claim("a"), failed_claim("b")]);
             (case.engine, case.observed.nodes) = (broken.engine, broken.observed.nodes);
         })),
+        ("ready, on a node that is replaced", with(|case| {
+            let new = with_claims(&[claim("new", &json!([]))]);
+            (case.engine, case.observed.nodes) = (new.engine, new.observed.nodes);
+            case.observed.nodes.replaced = vec![ready_claim("old")];
+        })),
+        ("ready, on a node whose replacement cannot be launched", with(|case| {
+            let new = with_claims(&[failed_claim("new")]);
+            (case.engine, case.observed.nodes) = (new.engine, new.observed.nodes);
+            case.observed.nodes.replaced = vec![ready_claim("old")];
+        })),
+        ("ready, until the replaced node is gone", with(|case| {
+            let new = with_claims(&[ready_claim("new")]);
+            (case.engine, case.observed.nodes) = (new.engine, new.observed.nodes);
+            case.observed.nodes.replaced = vec![ready_claim("old")];
+        })),
+        ("a pod of another machine type waits for its node beside the old one", {
+            let mut case = with_claims(&[claim("new", &json!([]))]);
+            case.observed.nodes.replaced = vec![ready_claim("old")];
+            case
+        }),
         ("ready, on a node that Karpenter has not seen yet", with(|case| {
             let new = with_claims(&[claim("a", &json!([]))]);
             (case.engine, case.observed.nodes) = (new.engine, new.observed.nodes);
@@ -328,6 +350,46 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("several pods are replaced one after the other", with_pods("replicas: 3", json!({
             "observedGeneration": 3, "replicas": 4, "updatedReplicas": 2, "availableReplicas": 3,
         }), &[true, true, true])),
+        ("Kubernetes has not begun to replace several pods", with_pods("replicas: 3", json!({
+            "observedGeneration": 2, "replicas": 3, "updatedReplicas": 3, "availableReplicas": 3,
+        }), &[true, true, true])),
+        ("several pods are replaced, and the caches lag", {
+            let mut case = with_pods("replicas: 3", json!({
+                "observedGeneration": 3, "replicas": 3, "updatedReplicas": 3, "availableReplicas": 3,
+            }), &[true, true, true]);
+            case.is_current = false;
+            case
+        }),
+        ("several pods are replaced, and too few serve", with_pods("replicas: 3", json!({
+            "observedGeneration": 3, "replicas": 3, "updatedReplicas": 1, "availableReplicas": 2,
+        }), &[true, true])),
+        ("the first pod of a new version crashes beside those that serve", with_pods("replicas: 2", json!({
+            "observedGeneration": 3, "replicas": 3, "updatedReplicas": 1, "availableReplicas": 2,
+        }), &[true, true, false])),
+        ("a quota forbids the first pod of a new version", with_pods("replicas: 2", json!({
+            "observedGeneration": 3, "replicas": 2, "updatedReplicas": 0, "availableReplicas": 2,
+            "conditions": [{"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}],
+        }), &[true, true])),
+        ("no node for the first pod of a new version", {
+            let mut case = with_pods("replicas: 2, compute: {instanceType: large}", json!({
+                "observedGeneration": 3, "replicas": 3, "updatedReplicas": 1, "availableReplicas": 2,
+            }), &[true, true]);
+            case.observed.nodes = with_claims(&[failed_claim("a")]).observed.nodes;
+            case
+        }),
+        ("all pods serve, and one more than needed crashes", with_pods("autoscaling: {maxReplicas: 8}", json!({
+            "observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 1,
+        }), &[true, false])),
+        ("several pods are ready, and none has reported yet", {
+            let mut case = with_pods("replicas: 2", json!({
+                "observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2,
+            }), &[true, true]);
+            case.observed.report = None;
+            case
+        }),
+        ("several pods are stopping", with_pods("replicas: 0", json!({
+            "observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2,
+        }), &[true, true])),
         ("Weaviate cannot be reached", {
             let mut case = with_problem(ProblemKind::IndexesFailed, "weaviate: connection refused");
             case.engine = engine(&format!("{{{SHARED}}}"));
@@ -338,15 +400,9 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.engine = engine(&format!("{{{}}}", SHARED.replace("weaviate", "qdrant")));
             case
         }),
-        ("a pod serves until the next one does", {
-            let mut case = with_pods("replicas: 1", json!({
-                "observedGeneration": 3, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1,
-            }), &[true]);
-            let mut rolling = Deployment::clone(case.observed.deployment.as_deref().unwrap());
-            rolling.spec.as_mut().unwrap().strategy = serde_json::from_value(json!({"type": "RollingUpdate"})).unwrap();
-            case.observed.deployment = Some(Arc::new(rolling));
-            case
-        }),
+        ("a pod serves until the next one does", with_pods("replicas: 1", json!({
+            "observedGeneration": 3, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1,
+        }), &[true])),
         ("the oldest of several pods crashes", {
             let mut case = with_pods("replicas: 2", json!({
                 "observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 1,

@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
-use ragengine_operator_api::{Condition, RagEngineStatus};
+use ragengine_operator_api::{Condition, ConditionStatus, RagEngineStatus};
 
 use super::{Case, cases};
 
@@ -100,4 +100,83 @@ fn the_endpoint_and_the_pods_are_reported() {
     );
     let none = case("no object has been created").status(&well, 0);
     assert_eq!((none.endpoint, none.replicas), (None, 0));
+}
+
+/// Ready and Progressing.
+fn ready_and_progressing(status: &RagEngineStatus) -> [bool; 2] {
+    [0, 1].map(|place| status.conditions[place].status == ConditionStatus::True)
+}
+
+/// After a restart the operator has no report of any server, and a change of a Service says nothing about the pods.
+#[test]
+fn a_ready_engine_stays_so_while_the_operator_knows_nothing_new() {
+    for ready in ["ready", "several pods are ready"] {
+        let well = case(ready).status(&RagEngineStatus::default(), 0);
+        let [mut no_report, mut stale, mut both] = [case(ready), case(ready), case(ready)];
+        no_report.observed.report = None;
+        stale.is_current = false;
+        (both.observed.report, both.is_current) = (None, false);
+        let same_pods = [("no report", no_report), ("a stale cache", stale), ("both", both)];
+        for (what, mut same) in same_pods {
+            let is_lag_of_rolling = ready != "ready" && what == "a stale cache";
+            assert_eq!(ready_and_progressing(&same.status(&well, 1)), [true, is_lag_of_rolling], "{ready}, {what}");
+            let unready = case("the volume is full").status(&well, 1);
+            assert_eq!(ready_and_progressing(&same.status(&unready, 2))[0], is_lag_of_rolling, "{ready}, {what}");
+            same.engine.metadata.generation = Some(2);
+            let changed = same.status(&well, 1);
+            assert_eq!(
+                ready_and_progressing(&changed),
+                [is_lag_of_rolling, true],
+                "{ready}, {what}: another generation"
+            );
+        }
+    }
+}
+
+/// A pod that runs has a node, also before its server has reported.
+#[test]
+fn a_ready_engine_stays_so_beside_a_node_claim_that_fails() {
+    let mut beside = case("ready, on a node whose replacement cannot be launched");
+    beside.observed.nodes.replaced.clear();
+    beside.observed.report = None;
+    let well = case("ready").status(&RagEngineStatus::default(), 0);
+    let status = beside.status(&well, 1);
+    assert_eq!(ready_and_progressing(&status), [true, false]);
+    assert_eq!(status.conditions[2].status, ConditionStatus::True, "it is degraded");
+}
+
+/// The last pod of a rollout is asked a moment after it serves. Until then the rollout is not finished.
+#[test]
+fn a_rolling_update_ends_with_the_report_of_a_new_pod() {
+    let mut status = case("several pods are ready").status(&RagEngineStatus::default(), 0);
+    let mut seen = Vec::new();
+    for name in [
+        "Kubernetes has not begun to replace several pods",
+        "several pods are replaced one after the other",
+        "the first pod of a new version crashes beside those that serve",
+        "several pods are ready, and none has reported yet",
+        "several pods are ready",
+    ] {
+        status = case(name).status(&status, 1);
+        seen.push(ready_and_progressing(&status));
+    }
+    assert_eq!(seen, [[true, true], [true, true], [true, true], [true, true], [true, false]]);
+}
+
+/// The pod stops before the next one starts, or nothing serves yet.
+#[test]
+fn an_engine_that_does_not_serve_is_not_ready_whatever_it_was_before() {
+    let well = case("ready").status(&RagEngineStatus::default(), 0);
+    for name in [
+        "a Deployment whose status is of an older generation",
+        "the old pod still runs",
+        "no pod yet",
+        "the server starts",
+        "no object has been created",
+        "several pods are replaced, and too few serve",
+        "stopping, with a running pod",
+        "several pods are stopping",
+    ] {
+        assert_eq!(ready_and_progressing(&case(name).status(&well, 1)), [false, true], "{name}");
+    }
 }
