@@ -221,6 +221,23 @@ fn a_failed_backup_degrades_the_engine_until_the_next_one_succeeds() {
 }
 
 #[test]
+fn a_job_that_found_no_index_is_no_backup() {
+    let engine = engine(SPEC);
+    let nothing = r#"{"reason": "there is no index yet"}"#;
+    let (status, condition, _) = after(&engine, vec![ended("one", "Complete", 10, Some(nothing))], None);
+    assert_eq!((status, condition.status), (BackupStatus::default(), ConditionStatus::Unknown));
+    assert_eq!(condition.message, "no backup has been made yet: there is no index yet");
+
+    // An engine that lost its indexes keeps its last good backup in the status.
+    let jobs = vec![ended("two", "Complete", 20, Some(nothing)), ended("one", "Complete", 10, Some(RESULT))];
+    let good = after(&engine, vec![jobs[1].clone()], None).0;
+    let (status, condition, _) = after(&engine, jobs, Some(good.clone()));
+    assert_eq!((status, condition.status, condition.reason), (good, ConditionStatus::False, Reason::NoBackupYet));
+    let expected = "the last Job made no backup: there is no index yet. The last good backup is ragengine-1.tar, of ";
+    assert!(condition.message.starts_with(expected), "{}", condition.message);
+}
+
+#[test]
 fn a_backup_whose_pod_cannot_start_degrades_the_engine() {
     let engine = engine(SPEC);
     let (ended, pod) = ended("one", "Complete", 10, Some(RESULT));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{BackupStatus, ConditionStatus, RagEngine, Reason};
-use ragengine_settings::backup::BackupResult;
+use ragengine_settings::backup::{BackupResult, NoBackup};
 
 use crate::finding::{Finding, shortened, unended};
 use crate::job::{self, Stage};
@@ -27,13 +27,16 @@ pub(super) fn backup(
     engine.spec.backup.as_ref()?;
     let mut status = previous.cloned().unwrap_or_default();
     if let Some((job, time)) = newest(&observed.jobs, Stage::Complete) {
-        let result = || serde_json::from_str::<BackupResult>(&last_words(observed, job)?).ok();
         let is_known = status.last_successful_time.as_ref() == Some(&time) && status.name.is_some();
         if !is_known && status.last_successful_time.as_ref().is_none_or(|last| last.0 <= time.0) {
-            let result = result();
-            status.bytes = result.as_ref().map(|result| result.bytes);
-            status.name = result.map(|result| shortened(&result.name, 253));
-            status.last_successful_time = Some(time);
+            let words = last_words(observed, job);
+            // A Job that found nothing to back up has made no backup.
+            if words.as_deref().and_then(no_backup).is_none() {
+                let result = words.and_then(|words| serde_json::from_str::<BackupResult>(&words).ok());
+                status.bytes = result.as_ref().map(|result| result.bytes);
+                status.name = result.map(|result| shortened(&result.name, 253));
+                status.last_successful_time = Some(time);
+            }
         }
     }
     if let Some((job, time)) = newest(&observed.jobs, Stage::Failed)
@@ -63,14 +66,21 @@ pub(super) fn condition(
         _ if engine.spec.replicas == 0 => ". Further backups are suspended, because replicas is 0",
         _ => "",
     };
-    match &status.last_successful_time {
-        Some(_) => {
+    let nothing = newest(&observed.jobs, Stage::Complete).and_then(|(job, _)| no_backup(&last_words(observed, job)?));
+    match (&status.last_successful_time, nothing) {
+        // The engine had something before.
+        (Some(_), Some(NoBackup { reason })) => {
+            let message = format!("the last Job made no backup: {}. {}", unended(&reason), last_good(status));
+            (ConditionStatus::False, Finding::new(Reason::NoBackupYet, message))
+        }
+        (Some(_), None) => {
             let name =
                 status.name.as_ref().map_or_else(|| "the last backup".to_owned(), |name| format!("the backup {name}"));
             (ConditionStatus::True, Finding::new(Reason::BackupCompleted, format!("{name} is complete{suspended}")))
         }
-        None => {
-            let message = format!("no backup has been made yet{suspended}");
+        (None, nothing) => {
+            let why = nothing.map(|NoBackup { reason }| format!(": {}", unended(&reason))).unwrap_or_default();
+            let message = format!("no backup has been made yet{why}{suspended}");
             (ConditionStatus::Unknown, Finding::new(Reason::NoBackupYet, message))
         }
     }
@@ -91,12 +101,22 @@ pub(super) fn failure(status: &BackupStatus) -> Option<Finding> {
         return None;
     }
     let why = status.last_failure_message.as_deref().unwrap_or("Kubernetes gives no reason");
-    let last = match (&status.last_successful_time, &status.name) {
+    let message = format!("the last backup failed: {}. {}", unended(why), last_good(status));
+    Some(Finding::new(Reason::BackupFailed, message))
+}
+
+/// Which backup is the last good one, as a sentence.
+fn last_good(status: &BackupStatus) -> String {
+    match (&status.last_successful_time, &status.name) {
         (Some(time), Some(name)) => format!("The last good backup is {name}, of {}", time.0),
         (Some(time), None) => format!("The last good backup is of {}", time.0),
         (None, _) => "There is no good backup yet".to_owned(),
-    };
-    Some(Finding::new(Reason::BackupFailed, format!("the last backup failed: {}. {last}", unended(why))))
+    }
+}
+
+/// What a Job says that found nothing to back up.
+fn no_backup(words: &str) -> Option<NoBackup> {
+    serde_json::from_str(words).ok()
 }
 
 fn newest(jobs: &[Arc<Job>], stage: Stage) -> Option<(&Job, Time)> {
