@@ -26,7 +26,8 @@ for profile in "$profiles"/*.perf; do
     # Stacks that were cut off begin with [unknown], and narrow frames would only make the file large.
     perf script --input "$profile" --no-inline 2>/dev/null |
         "$inferno_dir/bin/inferno-collapse-perf" |
-        "$inferno_dir/bin/inferno-flamegraph" --title "$name, one client" --minwidth 0.4 --hash \
-            >"$root/docs/flame-graphs/$name.svg"
+        "$inferno_dir/bin/inferno-flamegraph" --title "$name, one client" --countname ns --minwidth 0.4 --hash \
+            --no-javascript |
+        python3 -B "$here/flame-graph-labels.py" >"$root/docs/flame-graphs/$name.svg"
     echo "docs/flame-graphs/$name.svg"
 done
