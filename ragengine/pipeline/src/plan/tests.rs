@@ -57,6 +57,12 @@ fn bypass_4_non_text_content_in_user_messages() {
     let earlier =
         json!([question, {"role": "assistant", "content": "A cat."}, {"role": "user", "content": "Which colour?"}]);
     assert_eq!(with_messages(earlier), Ok(Plan::PassThrough(Bypass::Content)));
+    // The prompt has only the texts of these messages.
+    for role in ["system", "developer"] {
+        let parts = json!([{"type": "text", "text": "Be brief."}, {"type": "image_url", "image_url": {"url": "x"}}]);
+        let messages = json!([{"role": role, "content": parts}, {"role": "user", "content": "Hi"}]);
+        assert_eq!(with_messages(messages), Ok(Plan::PassThrough(Bypass::Content)), "{role}");
+    }
 }
 
 #[test]
