@@ -178,8 +178,13 @@ impl Catalog {
     ///
     /// # Errors
     ///
-    /// If the output, the store or the engine fails.
-    pub fn export<W: Write>(&self, indexes: &[Index], output: W) -> Result<W, IndexError> {
+    /// If the output, the store or the engine fails, or when `reader_left` ends.
+    pub fn export<W: Write>(
+        &self,
+        indexes: &[Index],
+        output: W,
+        reader_left: impl Future<Output = ()>,
+    ) -> Result<W, IndexError> {
         match self {
             Self::Local(catalog) => {
                 let indexes: Vec<_> = indexes.iter().filter_map(Index::local).cloned().collect();
@@ -187,7 +192,7 @@ impl Catalog {
             }
             Self::External(catalog) => {
                 let indexes: Vec<_> = indexes.iter().filter_map(Index::external).cloned().collect();
-                catalog.export(&indexes, output)
+                catalog.export(&indexes, output, reader_left)
             }
         }
     }

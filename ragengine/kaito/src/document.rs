@@ -17,6 +17,17 @@ pub struct ImportedDocument {
     pub text: String,
     /// Its metadata.
     pub metadata: Map<String, Value>,
+    /// Its chunks that have text, in order.
+    pub chunks: Vec<ImportedChunk>,
+}
+
+/// A chunk of a document, as KAITO cut it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedChunk {
+    /// Its id, which its vector is found by.
+    pub node_id: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// Joins the chunks of a document. None if it has no text.
@@ -29,17 +40,18 @@ pub fn imported(
     document: Document,
     store: &HashMap<String, Wrapped>,
 ) -> Result<Option<ImportedDocument>, KaitoError> {
-    let mut joined = JoinedText::default();
+    let (mut joined, mut chunks) = (JoinedText::default(), Vec::new());
     for node_id in document.node_ids {
         let Some(Wrapped { data: chunk }) = store.get(&node_id) else {
             return Err(KaitoError::MissingChunk { doc_id, node_id });
         };
         if !chunk.text.trim().is_empty() {
             joined.add(chunk);
+            chunks.push(ImportedChunk { node_id, text: chunk.text.clone() });
         }
     }
     let text = joined.text;
-    Ok((!text.is_empty()).then_some(ImportedDocument { doc_id, text, metadata: document.metadata }))
+    Ok((!text.is_empty()).then_some(ImportedDocument { doc_id, text, metadata: document.metadata, chunks }))
 }
 
 /// A text that is joined from chunks, which may overlap.

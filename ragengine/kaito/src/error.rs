@@ -19,6 +19,25 @@ pub enum KaitoError {
         /// The reason.
         error: serde_json::Error,
     },
+    /// The file of the vectors is not one that KAITO writes.
+    #[error("{file} cannot be read as a flat FAISS index: {reason}")]
+    Faiss {
+        /// The name of the file.
+        file: &'static str,
+        /// The reason.
+        reason: String,
+    },
+    /// The file that says which vector belongs to which chunk is damaged.
+    #[error("{0} does not say which vector belongs to which chunk")]
+    IdMap(&'static str),
+    /// A chunk has no vector, or its number is that of several.
+    #[error("the FAISS file has {count} vectors for chunk '{node_id}', not 1")]
+    Vector {
+        /// The chunk.
+        node_id: String,
+        /// The vectors with its number.
+        count: usize,
+    },
     /// The folder has no or several indexes.
     #[error("index_store.json has {0} indexes, not 1: persist each index to its own folder with POST /persist/NAME")]
     Indexes(usize),
@@ -38,6 +57,9 @@ impl KaitoError {
         match self {
             Self::Read { .. } => "read",
             Self::Store { .. } => "store",
+            Self::Faiss { .. } => "faiss",
+            Self::IdMap(_) => "id_map",
+            Self::Vector { .. } => "vector",
             Self::Indexes(_) => "indexes",
             Self::MissingChunk { .. } => "missing_chunk",
         }

@@ -8,7 +8,7 @@ use crate::error::KaitoError;
 use crate::stores::{Document, DocumentStore, IndexStore};
 
 const DOCUMENTS: &str = "docstore.json";
-const INDEXES: &str = "index_store.json";
+pub const INDEXES: &str = "index_store.json";
 
 /// An index that KAITO persisted.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ fn only_index(store: IndexStore) -> Result<String, KaitoError> {
     }
 }
 
-fn json<T: DeserializeOwned>(folder: &Path, name: &'static str) -> Result<T, KaitoError> {
+pub fn json<T: DeserializeOwned>(folder: &Path, name: &'static str) -> Result<T, KaitoError> {
     let file = fs::read(folder.join(name)).map_err(|error| KaitoError::Read { file: name, error })?;
     serde_json::from_slice(&file).map_err(|error| not_a_store(name, error))
 }

@@ -53,3 +53,26 @@ pub struct IndexStore {
     #[serde(rename = "index_store/data", default)]
     pub indexes: HashMap<String, IgnoredAny>,
 }
+
+/// `index_store.json`, with what it says about vectors.
+#[derive(Debug, Deserialize)]
+pub struct IndexNodes {
+    /// The indexes, by their names.
+    #[serde(rename = "index_store/data", default)]
+    pub indexes: HashMap<String, WrappedIndex>,
+}
+
+/// What llama-index puts around an index.
+#[derive(Debug, Deserialize)]
+pub struct WrappedIndex {
+    /// An [`IndexStructure`] as JSON.
+    #[serde(rename = "__data__")]
+    pub data: String,
+}
+
+/// An index, which llama-index calls an `IndexDict`.
+#[derive(Debug, Deserialize)]
+pub struct IndexStructure {
+    /// The chunks, by the numbers of their vectors. If there is an `id_map.json`, by their own ids instead.
+    pub nodes_dict: HashMap<String, String>,
+}

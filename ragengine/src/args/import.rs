@@ -11,9 +11,9 @@ use super::Server;
 pub enum Import {
     /// Import an index that KAITO's RAGEngine persisted with POST /persist/NAME.
     ///
-    /// The documents keep their ids and metadata. Their texts are joined from KAITO's chunks, and split and embedded
-    /// anew. Documents that were imported before and have not changed are skipped, so an interrupted import can be run
-    /// again. See docs/migrating-from-kaito.md.
+    /// The documents keep their ids and metadata. Their texts are joined from KAITO's chunks, and are split and embedded
+    /// anew, unless --keep-vectors is given. Documents that were imported before and have not changed are skipped, so an
+    /// interrupted import can be run again. See docs/migrating-from-kaito.md.
     Kaito(ImportKaito),
 }
 
@@ -25,6 +25,11 @@ pub struct ImportKaito {
     /// The index. It is created if it does not exist. [default: the name of the persisted index]
     #[arg(long, value_name = "NAME")]
     pub index: Option<String>,
+    /// Keep KAITO's chunks and their vectors, instead of splitting and embedding the texts anew. The index must not
+    /// exist, and the server must have the embedding model of KAITO's RAGEngine, which samples show. The FAISS file is
+    /// read, too.
+    #[arg(long)]
+    pub keep_vectors: bool,
     /// The source of these documents.
     #[arg(long, value_name = "NAME", default_value = "kaito")]
     pub source: String,

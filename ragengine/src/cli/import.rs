@@ -1,11 +1,14 @@
 //! `ragengine import`
 
+mod kept;
+
 use std::io::{self, Write as _};
 
 use anyhow::{Context as _, bail};
 use ragengine_client::wire::Document;
-use ragengine_kaito::{ImportedDocument, PersistedIndex};
+use ragengine_kaito::{ImportedDocument, PersistedIndex, PersistedVectors};
 
+use self::kept::KeptIndex;
 use super::connect::{client, with_advice};
 use super::sending::{Sending, Sent, known_documents, progress_bar};
 use crate::args::{Import, ImportKaito};
@@ -23,12 +26,21 @@ pub fn run(arguments: &Import) -> anyhow::Result<()> {
 
 fn run_kaito(arguments: &ImportKaito) -> anyhow::Result<()> {
     let folder = &arguments.folder;
-    let persisted = PersistedIndex::read(folder).with_context(|| format!("cannot import {}", folder.display()))?;
+    let failed = || format!("cannot import {}", folder.display());
+    let persisted = PersistedIndex::read(folder).with_context(failed)?;
     if persisted.documents.is_empty() {
         bail!("the index '{}' in {} has no documents", persisted.name, folder.display());
     }
     let index = arguments.index.as_ref().unwrap_or(&persisted.name);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if arguments.keep_vectors {
+        let vectors = PersistedVectors::open(folder).with_context(failed)?;
+        let kept = KeptIndex { index, source: &arguments.source, documents: persisted.documents, vectors };
+        let client = client(&arguments.server)?;
+        let (documents, chunks) = runtime.block_on(kept.send(&client)).map_err(with_advice)?;
+        writeln!(io::stdout(), "{index}: {documents} documents with {chunks} chunks, whose vectors were kept")?;
+        return Ok(());
+    }
     let sent = runtime.block_on(send(arguments, index, persisted.documents)).map_err(with_advice)?;
     writeln!(io::stdout(), "{index}: {} sent, {} unchanged", sent.sent, sent.unchanged)?;
     sent.require_all("documents")

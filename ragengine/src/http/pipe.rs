@@ -51,6 +51,12 @@ impl BodyWriter {
         (Self { chunks, buffer, sent_bytes: 0 }, Body::from_stream(body))
     }
 
+    /// Ends when nobody reads the body any more. It holds the body open, so it is dropped before the writer finishes.
+    pub fn reader_left(&self) -> impl Future<Output = ()> + use<> {
+        let chunks = self.chunks.clone();
+        async move { chunks.closed().await }
+    }
+
     /// Sends the rest and ends the body. Returns its length in bytes.
     ///
     /// # Errors

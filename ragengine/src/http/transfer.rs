@@ -188,7 +188,8 @@ pub async fn backup(
 }
 
 fn send_backup(catalog: &Catalog, indexes: &[Index], output: BodyWriter) -> Result<(usize, u64), IndexError> {
-    let output = catalog.export(indexes, output)?;
+    let reader_left = output.reader_left();
+    let output = catalog.export(indexes, output, reader_left)?;
     let bytes = output.finish().map_err(ragengine_index::archive::ArchiveError::Write)?;
     Ok((indexes.len(), bytes))
 }

@@ -8,6 +8,7 @@
 mod indexes;
 mod queries;
 mod staging;
+mod sweeps;
 mod syncs;
 mod types;
 
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 use sqlx::{PgPool, query, query_scalar};
 
-pub use self::types::{Begun, CatalogueIndex, NewIndex, Published, SourceSyncRow};
+pub use self::types::{Begun, CatalogueIndex, NewIndex, Published, SourceSyncRow, Sweep, Swept};
 use crate::clock::representable;
 use crate::operation::Operations;
 use crate::postgres::text;

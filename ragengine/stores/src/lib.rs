@@ -37,7 +37,7 @@ pub use cache::{
 pub use embedded::Embedded;
 pub use error::StoreError;
 pub use feedback::{Answer, ChunkVote, FeedbackStore, ListedVote, NewVote, Rating, VotePage, VoteQuery};
-pub use index_catalogue::{Begun, CatalogueIndex, IndexCatalogue, NewIndex, Published, SourceSyncRow};
+pub use index_catalogue::{Begun, CatalogueIndex, IndexCatalogue, NewIndex, Published, SourceSyncRow, Sweep, Swept};
 pub use interactions::{Interaction, InteractionStore, Similar};
 pub use metrics::StoreMetrics;
 pub use operation::OPERATION_TIMEOUT;

@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use super::{Client, ClientError};
-use crate::wire::{IndexDescription, IndexSettings};
+use crate::wire::{IndexDescription, IndexSettings, Message};
 
 impl Client {
     /// Creates an index, or confirms that it exists with these settings.
@@ -13,6 +13,15 @@ impl Client {
     /// When the server refuses or does not answer.
     pub async fn put_index(&self, name: &str, settings: &IndexSettings) -> Result<IndexDescription, ClientError> {
         self.send(Method::PUT, &["indexes", name], Some(settings)).await
+    }
+
+    /// Deletes an index.
+    ///
+    /// # Errors
+    ///
+    /// When it does not exist (see [`ClientError::is_not_found`]), or the server refuses or does not answer.
+    pub async fn delete_index(&self, name: &str) -> Result<Message, ClientError> {
+        self.send(Method::DELETE, &["indexes", name], None::<&()>).await
     }
 
     /// Describes an index.

@@ -34,8 +34,6 @@ pub struct ExternalIndex {
     pub(super) writing: Arc<Mutex<()>>,
     pub(super) cursors: Cursors,
     pub(super) seen: RwLock<Seen>,
-    /// When a sweep first found it with chunks but without documents.
-    pub(super) without_documents: parking_lot::Mutex<Option<Instant>>,
 }
 
 /// What was there some seconds ago, for metrics and the status.

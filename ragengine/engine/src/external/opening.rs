@@ -47,7 +47,6 @@ impl ExternalCatalog {
             writing: Default::default(),
             cursors: Default::default(),
             seen: Default::default(),
-            without_documents: Default::default(),
         }))
     }
 

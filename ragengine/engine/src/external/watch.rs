@@ -3,27 +3,30 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _};
 use jiff::Timestamp;
 use ragengine_errors::Logged as _;
 use ragengine_index::IndexError;
 use ragengine_index::sources::{Moment, Syncs};
-use ragengine_stores::CatalogueIndex;
+use ragengine_stores::{CatalogueIndex, Swept};
 use ragengine_vector_database::{VectorDatabaseError, WithoutDocuments};
 use tracing::{info, warn};
 
-use super::ExternalCatalog;
-use super::fault::of_catalogue;
+use super::fault::{of_catalogue, of_engine};
 use super::index::Seen;
 use super::sources::shared;
+use super::{ExternalCatalog, ExternalIndex};
 
 /// How old sizes become.
 const REFRESH: Duration = Duration::from_secs(10);
 
-/// How often leftovers are looked for.
+/// How often one of the servers looks for leftovers.
 const SWEEP: Duration = Duration::from_secs(3600);
+
+/// How often leftovers of the same index are looked for: all of its chunks are read.
+const SWEEP_INDEX: Duration = Duration::from_secs(24 * 3600);
 
 /// No write lasts longer: time limits end at a day.
 const LONGEST_WRITE: Duration = Duration::from_secs(25 * 3600);
@@ -112,24 +115,32 @@ impl ExternalCatalog {
             self.finish_deletion_or_leave(&row).await;
         }
         for index in self.seen() {
-            let found_at = *index.without_documents.lock();
-            let without = what_to_do(found_at.map(|found_at| found_at.elapsed()));
-            let swept = index.engine.sweep(LONGEST_WRITE, without).await;
-            *index.without_documents.lock() = match swept {
-                Ok(_) => None,
-                Err(VectorDatabaseError::Unowned(_)) => found_at.or_else(|| Some(Instant::now())),
-                Err(_) => found_at,
-            };
-            match swept {
-                Ok(0) => {}
-                Ok(objects) => info!(index = index.name(), objects, "leftovers of stopped writers deleted"),
-                Err(error) => {
-                    let (kind, reason) = (error.kind(), error.for_log());
-                    warn!(index = index.name(), kind, reason, "leftovers of stopped writers are kept until later");
-                }
+            if let Err(error) = self.sweep_index(&index).await {
+                let (kind, reason) = (error.kind(), error.for_log());
+                warn!(index = index.name(), kind, reason, "leftovers of stopped writers are kept until later");
             }
         }
         Ok(())
+    }
+
+    /// Deletes what stopped writers left in an index, unless a server did lately.
+    async fn sweep_index(&self, index: &ExternalIndex) -> Result<(), IndexError> {
+        let (catalogue, number) = (&self.options.catalogue, index.number);
+        let Some(sweep) = catalogue.begin_sweep(number, SWEEP_INDEX).await.map_err(of_catalogue)? else {
+            return Ok(());
+        };
+        let swept = index.engine.sweep(LONGEST_WRITE, what_to_do(sweep.without_documents_for)).await;
+        let ended = match swept {
+            Ok(_) => Swept::Whole,
+            Err(VectorDatabaseError::Unowned(_)) => Swept::WithoutDocuments,
+            Err(_) => Swept::Failed,
+        };
+        let noted = catalogue.end_sweep(number, ended).await.map_err(of_catalogue);
+        let objects = swept.map_err(of_engine)?;
+        if objects > 0 {
+            info!(index = index.name(), objects, "leftovers of stopped writers deleted");
+        }
+        noted
     }
 }
 

@@ -139,3 +139,14 @@ async fn an_unfinished_body_ends_with_an_error() {
         assert_eq!((bytes, parts.iter().all(Result::is_ok)), (CHUNK_BYTES + 1, is_finished));
     }
 }
+
+#[tokio::test]
+async fn a_writer_learns_that_its_reader_left() {
+    let (mut writer, body) = BodyWriter::new();
+    let mut reader_left = std::pin::pin!(writer.reader_left());
+    assert_eq!(futures_util::poll!(reader_left.as_mut()), std::task::Poll::Pending);
+    drop(body);
+    reader_left.await;
+    let write = move || writer.write_all(b"x").and_then(|()| writer.flush()).unwrap_err().kind();
+    assert_eq!(spawn_blocking(write).await.unwrap(), ErrorKind::BrokenPipe);
+}

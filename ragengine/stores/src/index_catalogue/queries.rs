@@ -196,3 +196,24 @@ INSERT INTO ragengine_task_turn AS t (engine, task, holder, held_until, created_
 VALUES ($1, $2, $3, to_timestamp($5::bigint / 1000.0), now())
 ON CONFLICT (engine, task) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
 WHERE t.holder = excluded.holder OR t.held_until <= to_timestamp($4::bigint / 1000.0)";
+
+/// Parameters: engine, number, milliseconds between sweeps. Returns for how many milliseconds the index has had no
+/// document, or null. A time in the future is from a clock that was wrong.
+pub(super) const BEGIN_SWEEP: &str = "
+UPDATE ragengine_index_catalogue SET swept_at = now()
+WHERE engine = $1 AND number = $2 AND state = 'ready'
+    AND (swept_at IS NULL OR swept_at > now() OR swept_at <= now() - $3::bigint * interval '1 millisecond')
+RETURNING (extract(epoch FROM now() - without_documents_since) * 1000)::bigint";
+
+/// Parameters: engine, number.
+pub(super) const END_SWEEP: &str = "
+UPDATE ragengine_index_catalogue SET without_documents_since = NULL WHERE engine = $1 AND number = $2";
+
+/// Parameters: engine, number.
+pub(super) const END_SWEEP_WITHOUT_DOCUMENTS: &str = "
+UPDATE ragengine_index_catalogue SET without_documents_since = coalesce(without_documents_since, now())
+WHERE engine = $1 AND number = $2";
+
+/// Parameters: engine, number.
+pub(super) const REPEAT_SWEEP: &str = "
+UPDATE ragengine_index_catalogue SET swept_at = NULL WHERE engine = $1 AND number = $2";

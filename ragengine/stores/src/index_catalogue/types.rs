@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 /// An index to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewIndex {
@@ -64,4 +66,23 @@ pub struct SourceSyncRow {
     pub began_ms: i64,
     /// Until when a server has it for itself, in milliseconds since 1970.
     pub leased_until_ms: Option<i64>,
+}
+
+/// What is known about an index that a server begins to sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sweep {
+    /// How long ago the index was first found without a document. None if the latest sweep found documents, or nothing
+    /// that lacks one.
+    pub without_documents_for: Option<Duration>,
+}
+
+/// The end of a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Swept {
+    /// All of the index was looked at.
+    Whole,
+    /// The index has chunks or texts, but no document.
+    WithoutDocuments,
+    /// The sweep was not finished, and should be repeated soon.
+    Failed,
 }

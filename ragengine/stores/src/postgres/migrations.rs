@@ -32,6 +32,7 @@ fn migrator() -> Migrator {
         simple(2, "sessions", include_str!("../../migrations/0002_sessions.sql")),
         simple(3, "response cache", include_str!("../../migrations/0003_response_cache.sql")),
         simple(4, "index catalogue", include_str!("../../migrations/0004_index_catalogue.sql")),
+        simple(5, "sweeps", include_str!("../../migrations/0005_sweeps.sql")),
     ]);
     migrator.dangerous_set_table_name(TABLE);
     migrator

@@ -84,6 +84,7 @@ const BEHAVIOURS: &[(&str, Behaviour)] = behaviours![
     catalogue_syncs::sources_are_in_the_order_of_their_names,
     catalogue_syncs::sources_go_with_their_index,
     catalogue_syncs::a_task_has_one_holder_at_a_time,
+    catalogue_syncs::an_index_is_swept_by_one_server_after_the_given_time,
 ];
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! The sources of the catalogue's indexes, and its tasks.
 
-use ragengine_stores::SourceSyncRow;
+use std::time::Duration;
+
+use ragengine_stores::{SourceSyncRow, Sweep, Swept};
 
 use crate::catalogue::Catalogue;
 
@@ -104,4 +106,26 @@ pub async fn a_task_has_one_holder_at_a_time(catalogue: Catalogue) {
         let taken = catalogue.store.take_turn(task, holder, for_ms, now_ms + after_ms).await.unwrap();
         assert_eq!(taken, is_taken, "{task} {holder} {after_ms}");
     }
+}
+
+pub async fn an_index_is_swept_by_one_server_after_the_given_time(catalogue: Catalogue) {
+    let (store, hour) = (&catalogue.store, Duration::from_secs(3600));
+    let (index, other) = (catalogue.made("docs").await.number, catalogue.made("other").await.number);
+    let with_documents = Some(Sweep { without_documents_for: None });
+    assert_eq!(store.begin_sweep(index, hour).await.unwrap(), with_documents);
+    assert_eq!(store.begin_sweep(index, hour).await.unwrap(), None);
+    assert_eq!(store.begin_sweep(other, hour).await.unwrap(), with_documents);
+    // A failed sweep is repeated, and forgets nothing.
+    store.end_sweep(index, Swept::WithoutDocuments).await.unwrap();
+    store.end_sweep(index, Swept::Failed).await.unwrap();
+    let first = store.begin_sweep(index, hour).await.unwrap().unwrap().without_documents_for.unwrap();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    store.end_sweep(index, Swept::WithoutDocuments).await.unwrap();
+    let second = store.begin_sweep(index, Duration::ZERO).await.unwrap().unwrap().without_documents_for.unwrap();
+    assert!(second >= first + Duration::from_millis(20), "{first:?} {second:?}");
+    store.end_sweep(index, Swept::Whole).await.unwrap();
+    assert_eq!(store.begin_sweep(index, hour).await.unwrap(), None);
+    assert_eq!(store.begin_sweep(index, Duration::ZERO).await.unwrap(), with_documents);
+    store.begin_deletion("docs").await.unwrap().unwrap();
+    assert_eq!(store.begin_sweep(index, Duration::ZERO).await.unwrap(), None);
 }

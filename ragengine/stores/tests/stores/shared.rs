@@ -35,7 +35,7 @@ async fn servers_that_start_at_the_same_time_migrate_once() {
     for problem in futures_util::future::join_all(opened).await {
         assert_eq!(problem.unwrap(), None);
     }
-    assert_eq!(server.sql("SELECT count(*) FROM ragengine_migration WHERE success"), "4");
+    assert_eq!(server.sql("SELECT count(*) FROM ragengine_migration WHERE success"), "5");
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 use std::collections::HashSet;
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
+use std::pin::pin;
 use std::sync::Arc;
 
 use ragengine_index::IndexError;
-use ragengine_index::archive::{ArchiveWriter, IndexHeader, Manifest, Row};
+use ragengine_index::archive::{ArchiveError, ArchiveWriter, IndexHeader, Manifest, Row};
 use ragengine_index::record::{ChunkRecord, DocumentRecord};
 use ragengine_pipeline::filter::Filter;
 use ragengine_vector_database::{DocumentRecord as Stored, Selection, StoredChunk};
@@ -29,17 +30,37 @@ impl ExternalCatalog {
     ///
     /// # Errors
     ///
-    /// If the output, the vector database or the database fails.
-    pub fn export<W: Write>(&self, indexes: &[Arc<ExternalIndex>], output: W) -> Result<W, IndexError> {
+    /// If the output, the vector database or the database fails, or when `reader_left` ends: an index is read as a whole
+    /// before any of it is written, so a write alone would tell hours later.
+    pub fn export<W: Write>(
+        &self,
+        indexes: &[Arc<ExternalIndex>],
+        output: W,
+        reader_left: impl Future<Output = ()>,
+    ) -> Result<W, IndexError> {
         let names = indexes.iter().map(|index| index.name().to_owned()).collect();
         let mut archive = ArchiveWriter::begin(output, &Manifest::new(self.data_id(), names))?;
+        let mut reader_left = pin!(reader_left);
         for index in indexes {
             let mut rows = Rows::new()?;
-            Handle::current().block_on(index.spool(&mut rows))?;
+            Handle::current().block_on(spool_for(reader_left.as_mut(), index, &mut rows))?;
             archive.index(index.name(), &rows.header(index))?;
             rows.spool.each(|row| Ok::<(), IndexError>(archive.row(&row)?))?;
         }
         Ok(archive.end()?)
+    }
+}
+
+/// Spools an index, until the reader of the archive has left.
+async fn spool_for(
+    reader_left: impl Future<Output = ()>,
+    index: &ExternalIndex,
+    rows: &mut Rows,
+) -> Result<(), IndexError> {
+    tokio::select! {
+        biased;
+        () = reader_left => Err(ArchiveError::Write(io::Error::new(ErrorKind::BrokenPipe, "the client left")).into()),
+        spooled = index.spool(rows) => spooled,
     }
 }
 
