@@ -137,8 +137,8 @@ pub struct Backup {
     /// docs/durability.md.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "keep", "url", "token_file"])]
     pub task: Option<PathBuf>,
-    /// The number of backups to keep in the folder. Older backups without the mark of a task's writer in their names are
-    /// deleted after this one succeeds.
+    /// The number of backups to keep in the folder. Older ones are deleted after this one succeeds, except those that a
+    /// task with `writer` made.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: Option<u32>,
     /// Fail when no data arrives for this many seconds.

@@ -1,5 +1,5 @@
-//! Questions of a conversation (conversational-chat): the session is joined, its history becomes a part of the chat, and
-//! the chat keeps the turn.
+//! Questions of a conversation: the session is joined, its history becomes a part of the chat, and the chat keeps the
+//! turn.
 
 mod history;
 pub(crate) mod index_name;
@@ -173,7 +173,7 @@ async fn checked(
     Ok(tokens)
 }
 
-/// The line of the specification for each question (conversational-chat, "Expected Log Output").
+/// Logs how many chunks a question looks for, whether they are reranked, and the beginning of its session's id.
 fn log_request(app: &App, endpoint: Endpoint, top_k: Option<usize>, choices: &StageChoices, session_id: &SessionId) {
     let is_reranked = endpoint.stages(&app.settings, choices).rerank != Reranking::Never;
     let enabled = if is_reranked { "True" } else { "False" };

@@ -1,7 +1,7 @@
 //! The server: retrieval-augmented chat over the OpenAI API, with sources, over FAISS indexes.
 //!
 //! A request passes [`router`] → [`middleware`] → [`http`] → [`chat`] or [`retrieval`] → `ragengine_index` and
-//! [`language_model`]. The crate `ragengine_pipeline` implements the specifications; this crate does the I/O.
+//! [`language_model`]. The crate `ragengine_pipeline` has the chat algorithm; this crate does the I/O.
 
 pub mod access;
 pub mod admission;

@@ -34,7 +34,7 @@ async fn a_restore_job_restores_the_backup_of_a_backup_job() {
         set_image(&mut cron_job["spec"]["jobTemplate"]["spec"])?;
         // Backups run only on request in this test.
         cron_job["spec"]["suspend"] = json!(true);
-        let made: CronJob = namespace.apply("docs-backup", &cron_job).await?;
+        let made: CronJob = namespace.apply("docs-nightly", &cron_job).await?;
         // Creates the same Job as `kubectl create job --from`.
         let template = made.spec.unwrap().job_template;
         let job = Job { spec: template.spec, ..named("docs-backup-now") };

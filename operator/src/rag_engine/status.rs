@@ -150,7 +150,7 @@ fn of_a_pod(input: StatusInput<'_>) -> Option<Finding> {
     deployment::problem(observed.deployment.as_deref())
         // A pod that runs has a node.
         .or_else(|| nodes::problem(input.engine, observed).filter(|_| !is_available))
-        .or_else(|| pod::problem(input.engine, observed).filter(is_no_consequence).map(explained))
+        .or_else(|| pod::problem(observed).filter(is_no_consequence).map(explained))
 }
 
 /// Secrets and ConfigMaps that the pod refers to and that do not exist.

@@ -1,4 +1,4 @@
-//! Expands acronyms in a query before it is embedded (rag-pipeline, step 2b).
+//! Expands acronyms in a query before it is embedded.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Citations of an answer (chat-service.md, "Step 4: Citation Extraction" and "Quality Features").
+//! Citations of an answer.
 //!
 //! An answer is read once, from left to right:
 //!
@@ -21,7 +21,7 @@ mod tidy;
 pub use sentences::cited_sentences;
 pub use stream::{CitationStream, Finished, MAX_UNCITED_BYTES};
 
-/// What tells one source from another ("Citation Deduplication").
+/// What tells one source from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CitedSource<'a> {
     /// The title, or what stands for it: the path or the document's id.
@@ -30,7 +30,7 @@ pub struct CitedSource<'a> {
     pub page: Option<u64>,
 }
 
-/// What becomes of answers without citations ("Anti-Hallucination", "Insufficient Information Detection").
+/// What becomes of answers without citations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CitationRules {
     /// The text instead of an answer that cites nothing.

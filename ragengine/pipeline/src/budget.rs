@@ -37,7 +37,8 @@ pub struct Budget {
     pub response_tokens: u64,
 }
 
-/// Divides the window as in the chat completion specification ("Token Validation" and "RAG Execution").
+/// Divides the window: the conversation and the instructions take their tokens, and of the rest, or of `max_tokens` if
+/// that is less, the context gets its share. A bound that does not fit is lowered.
 ///
 /// # Errors
 ///
@@ -90,14 +91,13 @@ impl Limit {
     }
 }
 
-/// The maximum tokens of the history, given those of the question (conversational-chat, "Token Limit").
+/// The maximum tokens of the history, given those of the question.
 pub fn history_tokens(shares: &Shares, question: u64) -> u64 {
     let left = shares.window.saturating_sub(question + INSTRUCTION_TOKENS + shares.answer.tokens(shares.window));
     part(shares.window, shares.history_ratio).min(left)
 }
 
-/// Divides the window by fixed shares (conversational-chat, "Token Limit"; chat-service, "Step 2"). `conversation` are
-/// the tokens of the question and the history.
+/// Divides the window by fixed shares. `conversation` are the tokens of the question and the history.
 ///
 /// # Errors
 ///
@@ -137,7 +137,7 @@ pub fn answer_tokens(window: u64, prompt: u64, max_tokens: Option<u64>) -> Resul
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the specification's arithmetic: int(tokens * ratio) in 64-bit floats; windows are far below 2^53"
+    reason = "the part of a window, which is far below 2^53, is rounded down"
 )]
 fn part(tokens: u64, ratio: f64) -> u64 {
     (tokens as f64 * ratio) as u64

@@ -1,4 +1,4 @@
-//! Questions that need the history (rag-pipeline, step 2a): finds them, and asks a language model to rewrite them.
+//! Questions that need the history: finds them, and asks a language model to rewrite them.
 
 mod prompts;
 mod reply;

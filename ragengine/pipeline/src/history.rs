@@ -1,4 +1,4 @@
-//! The history of a session: the newest turns that fit into the window (conversational-chat, "Memory Management").
+//! The history of a session: the newest turns that fit into the window.
 
 /// A question of a session and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Context from similar earlier questions and their answers (context-building).
+//! Context from similar earlier questions and their answers.
 //!
 //! The modules in the order of their use:
 //!

@@ -1,4 +1,4 @@
-//! HTML in an answer becomes Markdown (rag-pipeline.md, "Step 12: Post-Processing").
+//! HTML in an answer becomes Markdown.
 //!
 //! An answer is Markdown in which some models write single elements. A parser of HTML pages would join its lines and
 //! escape its marks. So tags are read one by one, and each is replaced by its mark. Code is found as for citations.

@@ -1,4 +1,4 @@
-//! The order of the chunks that a search found (rag-pipeline, steps 5 to 9).
+//! The order of the chunks that a search found.
 //!
 //! The modules in the order of their use:
 //!

@@ -146,7 +146,7 @@ pub enum ContextFormat {
     /// With numbers, which the answer cites.
     #[default]
     Numbered,
-    /// With their sources, separated by lines of three dashes (rag-pipeline, step 9).
+    /// With their sources, separated by lines of three dashes.
     Source,
 }
 
@@ -157,11 +157,11 @@ pub enum HistoryFormat {
     /// Each message is one.
     #[default]
     Messages,
-    /// A section at the end of the system message (rag-pipeline, step 10).
+    /// A section at the end of the system message.
     Section,
 }
 
-/// How the history of a conversation is used (conversational-chat).
+/// How the history of a conversation is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChatMode {

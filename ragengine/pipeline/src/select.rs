@@ -1,4 +1,4 @@
-//! Selects the retrieved chunks that go into the prompt (ContextSelectionProcessor in the specification).
+//! Selects the retrieved chunks that go into the prompt.
 
 use crate::sentences::sentence_ends;
 
@@ -74,7 +74,7 @@ pub fn is_near(distance: f32, max_distance: f32) -> bool {
 }
 
 /// Selects chunks greedily in their order. Skips a chunk that is too far from the question, or that has more tokens
-/// than are left. Specification chat-completion, "Document Selection Algorithm".
+/// than are left.
 pub fn select(candidates: &[Candidate], max_distance: f32, context_tokens: u64) -> Selection {
     let mut left = context_tokens;
     let decisions = candidates
@@ -104,8 +104,8 @@ pub struct Cut {
     pub tokens: u64,
 }
 
-/// As [`select`], but the first chunk that has more tokens than are left gets all of them and is cut (chat-service,
-/// "Step 2: Augmentation"). It is the last selected one.
+/// As [`select`], but the first chunk that has more tokens than are left gets all of them and is cut. It is the last
+/// selected one.
 pub fn select_cutting(candidates: &[Candidate], max_distance: f32, context_tokens: u64) -> (Selection, Option<Cut>) {
     let whole = select(candidates, max_distance, context_tokens);
     let first_left_out = whole.decisions.iter().position(|decision| *decision == Decision::OverBudget);

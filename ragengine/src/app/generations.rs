@@ -32,7 +32,7 @@ use ragengine_index::record::IndexRecord;
 const OLDER_MODELS: Duration = Duration::from_secs(20);
 
 /// What cannot be done with an external engine.
-const NO_GENERATIONS: &str = "An index in an external vector engine keeps its embedding model and its settings: make a \
+const NO_GENERATIONS: &str = "An index in a vector database keeps its embedding model and its settings: make a \
                               new index with others, and add the documents to it";
 
 /// The generations of all indexes, and their embedding models.

@@ -27,8 +27,8 @@ pub struct Migrate {
     /// The folder for a temporary file with the whole index.
     #[arg(long, value_name = "PATH", default_value = "/tmp", env = "TMPDIR")]
     pub folder: PathBuf,
-    /// Fail when one of the servers sends or accepts no data for this many seconds. A server with an external vector
-    /// engine reads the whole index before it sends it.
+    /// Fail when one of the servers sends or accepts no data for this many seconds. A server with a vector database
+    /// reads the whole index before it sends it.
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout_seconds: u64,
 }

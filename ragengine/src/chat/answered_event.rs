@@ -1,4 +1,4 @@
-//! The events about a question and its answer (chat-service, "Analytics Events").
+//! The events about a question and its answer.
 
 use std::sync::Arc;
 use std::time::Instant;

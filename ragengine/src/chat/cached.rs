@@ -1,4 +1,4 @@
-//! Answers that are given again to the same question (rag-pipeline, steps 1 and 13).
+//! Answers that are given again to the same question.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -166,7 +166,7 @@ impl Closing {
         Closed { fields, sources: Some(sources) }
     }
 
-    /// Logs an answer that another text stands for (chat-service, "Anti-Hallucination").
+    /// Logs an answer that cites nothing, in whose place the fallback message was sent.
     fn log_rejected(&self, answer: Option<&str>) {
         let (request_id, endpoint) = (&self.request_id, self.endpoint.label());
         warn!(request_id, endpoint, answer, "answer rejected: it cites no passage");

@@ -1,4 +1,4 @@
-//! Earlier questions of the caller and their answers as context (context-building).
+//! Earlier questions of the caller and their answers as context.
 
 mod found;
 mod written;

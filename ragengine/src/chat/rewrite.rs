@@ -1,4 +1,4 @@
-//! Rewrites the question of a chat with the language model, for the search only (rag-pipeline, step 2a).
+//! Rewrites the question of a chat with the language model, for the search only.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -99,7 +99,7 @@ impl History {
     }
 }
 
-/// The parameters of the language model that the settings fix (chat-service, "Step 3: Generation").
+/// The parameters of the language model that the settings fix for `/chat`.
 fn parameters(settings: &ChatEndpoint, endpoint: Endpoint) -> Map<String, Value> {
     if endpoint != Endpoint::Chat {
         return Map::new();

@@ -1,4 +1,4 @@
-//! The language model of a question (chat-service, "Step 3: Generation").
+//! The language model of a question.
 
 use ragengine_pipeline::Rejection;
 
@@ -11,8 +11,8 @@ use crate::retrieval::stages::Endpoint;
 /// The longest part of a caller's model name that an error repeats, in characters.
 const MAX_SHOWN: usize = 100;
 
-/// The model that a request names, else that of the caller's session, else the caller's in the settings. None: the configured one, else the first that the
-/// endpoint lists.
+/// The model that a request names, else that of the caller's session, else the caller's in the settings. None: the
+/// configured one, else the first that the endpoint lists.
 ///
 /// # Errors
 ///

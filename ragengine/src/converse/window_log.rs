@@ -1,4 +1,4 @@
-//! The log lines about the context window (conversational-chat, "Expected Log Output").
+//! The log lines about the context window.
 
 use std::sync::Arc;
 

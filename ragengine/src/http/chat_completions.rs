@@ -20,10 +20,11 @@ use crate::telemetry::Logged;
 
 /// Answers a conversation: from an index if the body has an `index_name`, otherwise by the language model alone.
 ///
-/// The body is OpenAI's, with six more fields: `index_name`, `context_token_ratio` (0.2 to 0.8), `metadata_filter`,
-/// `pipeline`, `chat_mode` and `explain`. All other fields are passed to the language model unchanged. The reply is the language model's, with
-/// `source_nodes`, which is null if no documents were used. In a stream it is in the chunk with `finish_reason`. With
-/// `explain: true` the reply also has an `explanation`, which says for each chunk whether it was used, and why.
+/// The body is OpenAI's, with eight more fields: `index_name`, `context_token_ratio` (0.2 to 0.8), `metadata_filter`,
+/// `pipeline`, `chat_mode`, `citations`, `rag_with_tools` and `explain`. All other fields are passed to the language
+/// model unchanged. The reply is the language model's, with `source_nodes`, which is null if no documents were used. In
+/// a stream it is in the chunk with `finish_reason`. With `explain: true` the reply also has an `explanation`, which
+/// says for each chunk whether it was used, and why.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "openai", request_body = ChatCompletionRequest, responses(
     (status = 200, description = "OpenAI's chat completion with `source_nodes`, or a stream of its chunks.",
         body = ChatCompletion),

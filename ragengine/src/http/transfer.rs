@@ -27,7 +27,7 @@ use ragengine_index::catalog::Existing;
 use ragengine_index::name::check_name;
 
 /// What cannot be done with an external engine.
-const NO_COPIES: &str = "Indexes in an external vector engine are not persisted in the data folder: use GET /backup and \
+const NO_COPIES: &str = "Indexes in a vector database are not persisted in the data folder: use GET /backup and \
                          POST /restore";
 
 /// Query parameters of `POST /persist`.
@@ -151,8 +151,8 @@ pub async fn load(
 
 /// Returns a backup of all indexes, or of one, as a tar file.
 ///
-/// The indexes keep serving. Each index in the backup is consistent; with an external vector engine, each document. The
-/// backup is complete if it contains `end.json`.
+/// The indexes keep serving. Each index in the backup is consistent; with a vector database, each document. The backup
+/// is complete if it contains `end.json`.
 #[utoipa::path(get, path = "/backup", tag = "copies", params(BackupOf), responses(
     (status = 200, description = "The backup.", content_type = "application/x-tar", body = Vec<u8>),
     (status = 401, description = "The write token is missing or wrong. A backup contains all documents.",

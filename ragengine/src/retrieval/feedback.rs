@@ -1,4 +1,4 @@
-//! Votes on earlier answers raise and lower the scores of their chunks (rag-pipeline, step 6).
+//! Votes on earlier answers raise and lower the scores of their chunks.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Puts the best chunks in the order of a model: the language model, or a reranker (rag-pipeline, step 7).
+//! Puts the best chunks in the order of a model: the language model, or a reranker.
 
 mod endpoint;
 mod error;

@@ -1,4 +1,4 @@
-//! Passages in the prompt with their sources instead of numbers (rag-pipeline, step 9).
+//! Passages in the prompt with their sources instead of numbers.
 
 use serde_json::json;
 

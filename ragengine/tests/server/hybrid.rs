@@ -1,4 +1,4 @@
-//! Searches by vectors and by words (rag-pipeline, step 5), newer documents first, and no chunk twice.
+//! Searches by vectors and by words, newer documents first, and no chunk twice.
 
 use serde_json::{Value, json};
 

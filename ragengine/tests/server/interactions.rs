@@ -1,4 +1,4 @@
-//! Earlier questions and their answers in the prompt (context-building).
+//! Earlier questions and their answers in the prompt.
 
 use std::time::Duration;
 

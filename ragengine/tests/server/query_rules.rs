@@ -1,11 +1,11 @@
-//! Acronyms and filter rules (rag-pipeline, steps 2b and 4) on chats and `/retrieve`.
+//! Acronyms and filter rules on chats and `/retrieve`.
 
 use serde_json::{Value, json};
 
 use crate::support::upstream::Upstream;
 use crate::support::{Server, ask};
 
-/// The sample with the tables of the specification. Its acronyms and rules are settings of the server, too.
+/// The sample with acronyms and rules, which are settings of the server, too.
 const SAMPLE: &str = include_str!("../../../config/samples/rag-pipeline.yaml");
 
 /// The settings of the sample's rules.

@@ -1,4 +1,4 @@
-//! Chunks that a model puts in order (rag-pipeline, step 7).
+//! Chunks that a model puts in order.
 
 mod endpoint;
 mod local;

@@ -1,4 +1,4 @@
-//! Questions that the language model rewrites for the search (rag-pipeline, step 2a).
+//! Questions that the language model rewrites for the search.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

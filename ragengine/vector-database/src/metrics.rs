@@ -3,13 +3,13 @@
 use ragengine_metrics::metrics;
 
 metrics! {
-    /// The Prometheus metrics of requests to the vector engine.
+    /// The Prometheus metrics of requests to the vector database.
     pub struct VectorDatabaseMetrics: "" {
-        /// Requests to the external vector engine, each attempt of its own. `operation` is `query` (a search, a list or
-        /// a count), `write`, `read` (an object), `delete`, or `schema`. `outcome` is `done`, or the kind of the error,
+        /// Requests to the vector database, each attempt of its own. `operation` is `query` (a search, a list or a
+        /// count), `write`, `read` (an object), `delete`, or `schema`. `outcome` is `done`, or the kind of the error,
         /// such as `unreachable`, `timeout`, `unavailable` or `refused`.
         pub(crate) vector_engine_requests_total: Counters["operation", "outcome"],
-        /// Seconds of requests to the external vector engine, with further attempts and the waits between them.
+        /// Seconds of requests to the vector database, with further attempts and the waits between them.
         pub(crate) vector_engine_request_seconds: Durations["operation"],
         /// 1 from a write that not all replicas of Weaviate did until one that all did: writes wait for a majority
         /// meanwhile, and searches may miss them until the replicas have exchanged them. Else 0.

@@ -1,8 +1,8 @@
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
-use ragengine_operator_api::{RagEngine, Reason};
+use ragengine_operator_api::Reason;
 
 use crate::finding::{Finding, unended};
-use crate::names::{CONTAINER, Identity};
+use crate::names::CONTAINER;
 use crate::pod::{PodOf, last_message, living, statuses, unschedulable, waiting, warned};
 use crate::rag_engine::observe::Observed;
 
@@ -10,32 +10,27 @@ use crate::rag_engine::observe::Observed;
 const KILLED: i32 = 137;
 
 /// Why a pod cannot serve. The youngest that cannot tells of the last change.
-pub fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding> {
-    living(&observed.pods).into_iter().find_map(|pod| problem_of(pod, engine, observed))
+pub fn problem(observed: &Observed) -> Option<Finding> {
+    living(&observed.pods).into_iter().find_map(|pod| problem_of(pod, observed))
 }
 
-fn problem_of(pod: &Pod, engine: &RagEngine, observed: &Observed) -> Option<Finding> {
+fn problem_of(pod: &Pod, observed: &Observed) -> Option<Finding> {
     let of = PodOf::Server;
     unschedulable(pod, of)
-        .or_else(|| statuses(pod).find_map(|status| waiting(status, of).or_else(|| crashing(status, engine, observed))))
+        .or_else(|| statuses(pod).find_map(|status| waiting(status, of).or_else(|| crashing(pod, status, observed))))
         .or_else(|| warned(pod, of, &observed.warnings))
 }
 
 /// A container that terminated and is not ready again. It counts as failed while it restarts.
-fn crashing(status: &ContainerStatus, engine: &RagEngine, observed: &Observed) -> Option<Finding> {
+fn crashing(pod: &Pod, status: &ContainerStatus, observed: &Observed) -> Option<Finding> {
     let ended = |state: &Option<ContainerState>| state.as_ref()?.terminated.clone();
     // An init container that finished its work has terminated too.
     let is_failure = |end: &ContainerStateTerminated| end.exit_code != 0 || status.name == CONTAINER;
     let end = ended(&status.state).or_else(|| ended(&status.last_state)).filter(is_failure)?;
-    (!status.ready).then(|| Finding::new(Reason::PodCrashing, last_words(&end, status, engine, observed)))
+    (!status.ready).then(|| Finding::new(Reason::PodCrashing, last_words(&end, pod, status, observed)))
 }
 
-fn last_words(
-    end: &ContainerStateTerminated,
-    status: &ContainerStatus,
-    engine: &RagEngine,
-    observed: &Observed,
-) -> String {
+fn last_words(end: &ContainerStateTerminated, pod: &Pod, status: &ContainerStatus, observed: &Observed) -> String {
     let is_running = status.state.as_ref().is_some_and(|state| state.running.is_some());
     let times = match status.restart_count + i32::from(!is_running) {
         ..=1 => "once".to_owned(),
@@ -61,19 +56,14 @@ fn last_words(
         CONTAINER => String::new(),
         other => format!(" --container {other}"),
     };
-    let identity = Identity::of(engine);
+    // The Deployment's name would stand for any of several pods.
+    let pod = pod.metadata.name.as_deref().unwrap_or_default();
     let (said, more) = match output {
         Some(output) => (format!(". Its last output: {}", unended(&output)), String::new()),
         // The events may say who killed it.
-        None => {
-            let describe = format!(" and kubectl describe pod --selector {}", identity.selector_text());
-            (" without a message".to_owned(), describe)
-        }
+        None => (" without a message".to_owned(), format!(" and kubectl describe pod {pod}")),
     };
-    format!(
-        "the container {} {ended}{said}. See kubectl logs deployment/{}{container} --previous{more}",
-        status.name, identity.name
-    )
+    format!("the container {} {ended}{said}. See kubectl logs {pod}{container} --previous{more}", status.name)
 }
 
 /// The effective memory limit, including changes by podTemplate.

@@ -104,7 +104,7 @@ fn finding(engine: &RagEngine, problem: &Problem) -> Option<Finding> {
             format!(
                 "the guardrails policy cannot be used: {detail}. \
                  Correct the key {GUARDRAILS_POLICY} of the ConfigMap of guardrails.configMapRef. \
-                 Until then the previous policy applies, or chats get a 503 if there was none"
+                 Until then chats get a 503"
             ),
         ),
         ProblemKind::AuthFailed => (

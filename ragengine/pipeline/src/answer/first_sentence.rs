@@ -1,5 +1,4 @@
-//! The first sentence of an answer tells whether the sources suffice (chat-service.md, "Insufficient Information
-//! Detection").
+//! The first sentence of an answer tells whether the sources suffice.
 
 use crate::sentences::sentence_ends;
 

@@ -1,4 +1,4 @@
-//! Cites an answer while it arrives (chat-service.md, "Step 4: Citation Extraction").
+//! Cites an answer while it arrives.
 
 use super::first_sentence::{Opening, has_phrase};
 use super::marker::Markers;

@@ -24,7 +24,7 @@ fn after_first(answer: &str) -> String {
 }
 
 #[test]
-fn the_example_of_the_specification() {
+fn an_answer_that_cites_its_sources_in_order_is_unchanged() {
     let answer = "According to the MARP General Regulations [1], students must complete examinations as scheduled. If \
         illness occurs during exams, contact your department immediately [2].";
     let expected = Cited { text: answer.to_owned(), citations: vec![0, 1], outcome: Outcome::Cited };

@@ -7,7 +7,7 @@ fn input(window: u64, conversation: u64, max_tokens: Option<u64>, context_token_
 }
 
 #[test]
-fn the_example_of_the_specification() {
+fn the_context_gets_its_share_of_a_bounded_answer() {
     let budget = budget(&input(8192, 500, Some(1000), 0.6)).unwrap();
     let expected =
         Budget { max_tokens: Some(1000), lowered_from: None, top_k: 100, context_tokens: 600, response_tokens: 400 };
@@ -75,7 +75,7 @@ const SHARES: Shares = Shares {
 };
 
 #[test]
-fn the_shares_of_the_specification() {
+fn a_large_window_is_divided_by_its_shares() {
     assert_eq!(history_tokens(&SHARES, 20), 65_536);
     let budget = shares(&SHARES, 1_000, 10).unwrap();
     assert_eq!((budget.top_k, budget.max_tokens, budget.context_tokens), (10, None, 52_428));

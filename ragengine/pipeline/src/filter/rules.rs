@@ -1,4 +1,4 @@
-//! Filters that are chosen by the words of a query (rag-pipeline, step 4).
+//! Filters that are chosen by the words of a query.
 
 use super::Filter;
 use crate::words::Words;
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_the_specification() {
+    fn the_first_rule_that_matches_applies() {
         for (query, expected) in [
             ("How do I report in GA Counts?", 0),
             ("Where is GaCounts?", 0),

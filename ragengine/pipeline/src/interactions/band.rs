@@ -1,4 +1,4 @@
-//! Names for how similar an earlier question is (context-building, "Similarity-Based Selection").
+//! Names for how similar an earlier question is.
 
 /// A similarity above this is very relevant.
 const VERY_RELEVANT: f32 = 0.85;
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bands_of_the_specification() {
+    fn the_bands_and_their_bounds() {
         for (similarity, label) in [
             (1.0, "very_relevant"),
             (0.851, "very_relevant"),

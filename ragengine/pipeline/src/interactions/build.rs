@@ -1,4 +1,4 @@
-//! Writes interactions as entries of a context (context-building, `build_context`).
+//! Writes interactions as entries of a context.
 
 use super::Interaction;
 use super::entries::joined;

@@ -5,8 +5,8 @@ use super::SEPARATOR;
 /// The dashes between two entries.
 const DASHES: &str = "---";
 
-/// The entries of a context. They end at a line of three dashes, with any white space around it: the separators in the
-/// specification's own test are indented.
+/// The entries of a context. They end at a line of three dashes, with any white space around it, because
+/// separators may be indented.
 pub fn entries(context: &str) -> Vec<&str> {
     let mut entries = Vec::new();
     let mut begin = 0;

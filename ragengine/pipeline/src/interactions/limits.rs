@@ -1,5 +1,4 @@
-//! How much context a language model gets, and the names under which interactions are kept (context-building,
-//! "Character Limit Tuning" and "Provider-Specific Context").
+//! How much context a language model gets, and the names under which interactions are kept.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limits_of_the_specification() {
+    fn a_model_has_the_limit_of_its_name() {
         let by_model = [("gpt-4o", 4000), ("claude-3-5-haiku", 2000), ("gemini-pro", 3000), ("acme/gpt-4o", 100)]
             .map(|(model, chars)| (model.to_owned(), chars))
             .into();

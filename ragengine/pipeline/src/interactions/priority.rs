@@ -1,4 +1,4 @@
-//! The order of interactions (context-building, "Entry Prioritization").
+//! The order of interactions: by similarity, and of similar ones the newer and the better rated first.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! The measures of a context (context-building, `assess_context_quality`).
+//! The measures of a context.
 
 use serde::Serialize;
 

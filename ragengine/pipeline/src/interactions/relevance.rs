@@ -1,14 +1,14 @@
-//! Keeps the entries that share words with the question (context-building, `filter_relevant_context`).
+//! Keeps the entries that share words with the question.
 
 use std::cmp::Reverse;
 
 use super::entries::{entries, joined};
 use super::stems::stems;
 
-/// The threshold of the specification's function.
+/// The threshold unless the settings have another.
 pub const DEFAULT_THRESHOLD: f64 = 0.1;
 
-/// The entries that the specification's function keeps.
+/// The entries that are kept.
 pub const DEFAULT_MAX_ENTRIES: usize = 3;
 
 /// A question with more words is complex.
@@ -77,16 +77,15 @@ fn ratio(shared: usize, words: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The test of the specification, `test_filter_relevant_context`.
     #[test]
-    fn filter_relevant_context_of_the_specification() {
+    fn indented_separators_and_inflected_words_are_recognised() {
         let context = "[provider1] Q: Python programming A: Use variables...\n    \n    ---\n    \n    [provider2] Q: \
                        Cooking recipes A: Mix ingredients...";
         let filtered = filter_relevant_context(context, "How to program in Python?", 1, DEFAULT_THRESHOLD);
         assert_eq!(filtered, "[provider1] Q: Python programming A: Use variables...");
     }
 
-    /// The specification's example, with separators between its lines. The entry about backpropagation shares no word.
+    /// The entry about backpropagation shares no word.
     #[test]
     fn the_neural_network_example() {
         let context = [

@@ -1,4 +1,4 @@
-//! The examples of the specification that need several modules, and the cases of [`build_context`].
+//! Examples that need several modules, and the cases of [`build_context`].
 
 use proptest::prelude::*;
 
@@ -14,9 +14,8 @@ fn built(interactions: &[Interaction<'_>], max_chars: usize, include_metadata: b
     build_context(interactions, EntryLimits { max_chars, include_metadata, ..EntryLimits::default() })
 }
 
-/// The test of the specification, `test_build_context`.
 #[test]
-fn build_context_of_the_specification() {
+fn a_context_of_two_interactions_is_written_and_valid() {
     let ai = Interaction {
         provider: Some("openai/gpt-4o"),
         category: Some("reasoning"),
@@ -40,9 +39,8 @@ fn build_context_of_the_specification() {
     assert_eq!(super::validity::validate_context(&built.context()), Ok(()));
 }
 
-/// The test of the specification, `test_end_to_end_rag`, after the search: its interaction has no similarity here.
 #[test]
-fn end_to_end_rag_of_the_specification() {
+fn an_interaction_without_a_similarity_has_one_of_0() {
     let interaction =
         Interaction { provider: Some("test/model"), category: Some("general"), ..said("Test query", "Test response") };
     let context = built(&[interaction], 2000, true).context();

@@ -1,4 +1,4 @@
-//! Whether a context has the form of one (context-building, `validate_context`).
+//! Whether a context has the form of one.
 
 use super::SEPARATOR;
 

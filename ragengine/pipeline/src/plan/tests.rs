@@ -1,4 +1,4 @@
-//! The examples of the chat completion specification under their names, and further cases.
+//! Each reason to pass a request through, the texts that are searched for, and further cases.
 
 use serde_json::{Value, json};
 

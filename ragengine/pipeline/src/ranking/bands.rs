@@ -1,4 +1,4 @@
-//! Names for how near the best chunk is to the question (rag-pipeline, step 5).
+//! Names for how near the best chunk is to the question.
 
 /// The least similarity of each band.
 const EXCELLENT: f32 = 0.90;
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bands_of_the_specification() {
+    fn the_bands_and_their_bounds() {
         for (similarity, label) in [
             (1.0, "excellent"),
             (0.90, "excellent"),

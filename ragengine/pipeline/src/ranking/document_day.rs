@@ -1,4 +1,4 @@
-//! The date of a document (rag-pipeline, step 8, "Date Extraction").
+//! The date of a document, from its metadata, its path or its id.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Votes on answers raise and lower the scores of their chunks (rag-pipeline, step 6).
+//! Votes on answers raise and lower the scores of their chunks.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn five_ups_turn_the_scores_of_the_specification_into_its_adjusted_ones() {
+    fn five_ups_lift_the_second_chunk_to_the_first_place() {
         let ranked = [(1, 0.84), (2, 0.86), (3, 0.82)].map(|(id, score)| Ranked { id, score });
         let votes = ups(&["a", "b", "c", "d", "e"]);
         let adjusted = adjusted(&ranked, |id| if id == 1 { adjustment(&votes) } else { 0.0 });

@@ -1,4 +1,4 @@
-//! One score from two searches: by vectors and by words (rag-pipeline, step 5).
+//! One score from two searches: by vectors and by words.
 
 use super::{Ranked, best_first};
 

@@ -1,7 +1,7 @@
-//! Newer documents first among chunks of similar scores (rag-pipeline, step 8).
+//! Newer documents first among chunks of similar scores.
 //!
-//! The specification compares two chunks at a time: by date if their scores differ by less than 0.02, else by score.
-//! That is no order, because one chunk can be similar to two that are not similar to each other. So chunks form groups.
+//! Comparing two chunks at a time, by date if their scores differ by less than 0.02, and else by score, is no order:
+//! one chunk can be similar to two that are not similar to each other. So chunks form groups.
 
 use std::cmp::Reverse;
 

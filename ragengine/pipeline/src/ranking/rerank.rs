@@ -1,4 +1,4 @@
-//! Whether and how a language model orders the chunks (rag-pipeline, step 7).
+//! Whether and how a language model orders the chunks.
 
 mod order;
 mod prompt;
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_triggers_of_the_specification() {
+    fn scores_and_words_trigger_a_rerank() {
         let apart: &[f32] = &[0.9, 0.85, 0.8];
         for (question, scores, expected) in [
             ("Who is the dean?", &[0.86, 0.84, 0.82][..], Some("spread")),

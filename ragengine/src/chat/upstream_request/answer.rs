@@ -27,7 +27,7 @@ use crate::language_model::extractive::{NOTHING_FITS, NOTHING_RELEVANT, Quotable
 use crate::language_model::{Origin, Question};
 use crate::retrieval::stages::{self, Endpoint};
 
-/// The answer of `/chat` to a question about which nothing is found (chat-service, "No chunks found").
+/// The answer of `/chat` to a question about which nothing is found.
 const NOTHING_FOUND: &str = "No relevant information found";
 
 /// The result of the search for a question.
