@@ -6,7 +6,7 @@ use crate::{ENVIRONMENT, Settings};
 pub fn markdown_reference() -> String {
     let schema = schemars::schema_for!(Settings).to_value();
     let mut rows = Vec::new();
-    collect(&schema, &schema, "", &mut rows);
+    collect(&schema, &schema, &Value::Null, "", &mut rows);
     let settings: String = rows.iter().map(Row::to_markdown).collect();
     let environment: String =
         ENVIRONMENT.iter().map(|variable| format!("| `{}` | {} |\n", variable.name, code(variable.setting))).collect();
@@ -18,7 +18,7 @@ pub fn markdown_reference() -> String {
          The file never contains a secret: a field of the type *secret* is `{{file: PATH}}` or `{{env: NAME}}`.\n\n\
          | setting | type | default | meaning |\n|---|---|---|---|\n{settings}\n\
          ## Environment\n\nAn environment variable that is set and not empty overrides its setting. \
-         `RUST_LOG` overrides `log.level`. `RAGENGINE_SERVER` is the server that `ragengine ingest` uses, \
+         `RUST_LOG` overrides `log.level`. `RAGENGINE_SERVER` is the server that the other commands use, \
          and `RAGENGINE_WRITE_TOKEN` is its write token.\n\n\
          | variable | setting |\n|---|---|\n{environment}"
     )
@@ -37,26 +37,36 @@ impl Row {
     }
 }
 
+/// Marks the names of settings in a text, which are its words with a dot, or all of it.
 fn code(setting: &str) -> String {
-    let end = setting.find([',', ' ']).unwrap_or(setting.len());
-    format!("`{}`{}", &setting[..end], &setting[end..])
+    if !setting.contains(' ') {
+        return format!("`{setting}`");
+    }
+    let marked = setting.split(' ').map(|word| {
+        let name = word.trim_end_matches([',', ':']);
+        if name.contains('.') { format!("`{name}`{}", &word[name.len()..]) } else { word.to_owned() }
+    });
+    marked.collect::<Vec<_>>().join(" ")
 }
 
-/// Adds one row for each leaf below `schema`, depth first, in the order of the fields.
-fn collect(root: &Value, schema: &Value, prefix: &str, rows: &mut Vec<Row>) {
+/// Adds one row for each leaf below `schema`, depth first, in the order of the fields. `whole` is the default of the
+/// object that has the fields, or null. The fields of a list's items follow the list.
+fn collect(root: &Value, schema: &Value, whole: &Value, prefix: &str, rows: &mut Vec<Row>) {
     let Some(properties) = schema["properties"].as_object() else { return };
     for (name, field) in properties {
         let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
         let target = resolve(root, field);
         if target["properties"].is_object() {
-            collect(root, target, &path, rows);
+            collect(root, target, &field["default"], &path, rows);
         } else {
             rows.push(Row {
-                default: default_of(schema, name, field),
+                default: default_of(schema, whole, name, field),
                 kind: kind_of(target),
                 meaning: meaning_of(field, target),
-                path,
+                path: path.clone(),
             });
+            let item = resolve(root, &target["items"]);
+            collect(root, item, &Value::Null, &format!("{path}[]"), rows);
         }
     }
 }
@@ -71,9 +81,11 @@ fn resolve<'a>(root: &'a Value, field: &'a Value) -> &'a Value {
     }
 }
 
-fn default_of(parent: &Value, name: &str, field: &Value) -> String {
+/// The default of a field. That of the object which has it comes first.
+fn default_of(parent: &Value, whole: &Value, name: &str, field: &Value) -> String {
     let required = parent["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name));
-    match (&field["default"], required) {
+    let default = whole.get(name).unwrap_or(&field["default"]);
+    match (default, required) {
         (_, true) => "required".to_owned(),
         (Value::Null, _) => "not set".to_owned(),
         (Value::String(text), _) if text.is_empty() => "empty".to_owned(),
@@ -139,7 +151,7 @@ mod tests {
     fn every_leaf_has_a_meaning_and_a_type() {
         let schema = schemars::schema_for!(Settings).to_value();
         let mut rows = Vec::new();
-        collect(&schema, &schema, "", &mut rows);
+        collect(&schema, &schema, &Value::Null, "", &mut rows);
         assert!(rows.len() > 35, "{} rows", rows.len());
         for row in &rows {
             let has_kind = !row.kind.is_empty() && row.kind != "any";
@@ -173,6 +185,9 @@ mod tests {
             "| `extractive` | boolean | `true` |",
             "| `REDIS_HOST` | `redis.url`, with REDIS_PORT or 6379 |",
             "| `LLM_URL` | `inferenceService.url` |",
+            "| `EMBED_MODEL` | the same as EMBEDDING_MODEL |",
+            "| `auth.defaultAccess.read` | array | `[\"*\"]` |",
+            "| `auth.jwt[].jwksFile` | string | not set |",
         ] {
             assert!(reference.contains(row), "{row} is not in\n{reference}");
         }

@@ -76,7 +76,7 @@ pub enum AuthMode {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct AccessRules {
-    /// Who may ask, retrieve, list and vote.
+    /// Who may ask, retrieve, list and vote. Rules without it: only those in `write`.
     pub read: Vec<String>,
     /// Who may do that, and change documents, settings and sources.
     pub write: Vec<String>,
