@@ -34,6 +34,13 @@ fn events_are_counted() {
     assert_eq!(language_model(None), None);
 }
 
+/// Its zero would be an outage of RabbitMQ to an alert.
+#[test]
+fn a_server_without_events_does_not_say_whether_rabbitmq_is_connected() {
+    let text = Metrics::new(Duration::from_secs(300)).unwrap().render(&[]).unwrap();
+    assert!(!text.contains("ragengine_events_connected"), "{text}");
+}
+
 #[test]
 fn a_deleted_index_disappears_and_many_are_summed() {
     let metrics = Metrics::new(Duration::from_secs(300)).unwrap();
