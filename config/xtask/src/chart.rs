@@ -59,6 +59,7 @@ pub fn check(place: &Place) -> Result<()> {
     chart.definitions_outlive_the_chart()?;
     chart.definition_is_no_template()?;
     chart.monitors_are_there_where_they_are_known()?;
+    chart.monitors_of_the_operator_keep_its_labels()?;
     chart.expressions_are_valid()?;
     base_is_a_kustomization(place)
 }
@@ -182,6 +183,19 @@ impl Chart<'_> {
                     "with {api:?} and {enabled}, it should be {wanted} that there is `{object}`"
                 );
             }
+        }
+        Ok(())
+    }
+
+    /// Otherwise Prometheus replaces the label `namespace` of the metrics that are about a resource.
+    fn monitors_of_the_operator_keep_its_labels(&self) -> Result<()> {
+        for monitor in ["serviceMonitor", "podMonitor"] {
+            let enabled = format!("metrics.{monitor}.enabled=true");
+            let rendered = self.template("templates/metrics.yaml", &["--set", &enabled])?;
+            ensure!(
+                rendered.contains("\n      honorLabels: true\n"),
+                "with {enabled}, a label is replaced: {rendered}"
+            );
         }
         Ok(())
     }
