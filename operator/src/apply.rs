@@ -16,7 +16,7 @@ pub use memory::Memory;
 use memory::{Decision, Key};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 use tracing::info;
 
 use crate::hash::hash;
@@ -186,14 +186,15 @@ impl Writer<'_> {
         within_limit(self.api::<K>().patch(name, &parameters, &Patch::Apply(desired))).await
     }
 
-    /// Replaces the lists of an object, then applies it. An apply alone keeps list items of other field managers, and
-    /// some of these conflict: an edited port of a Service becomes a second port of the same name.
+    /// Replaces the lists of an object, then applies it. An apply alone keeps fields of other field managers, and some
+    /// of these conflict: an edited port of a Service becomes a second port of the same name.
     async fn overwrite<K>(&self, name: &str, desired: &K) -> Result<K, kube::Error>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
     {
         let parameters = PatchParams { field_manager: Some(REPAIRER.to_owned()), ..PatchParams::default() };
-        within_limit(self.api::<K>().patch(name, &parameters, &Patch::Merge(desired))).await?;
+        let patch = Patch::Merge(replacement(desired).map_err(kube::Error::SerdeError)?);
+        within_limit(self.api::<K>().patch(name, &parameters, &patch)).await?;
         self.send(name, desired).await
     }
 
@@ -253,6 +254,18 @@ fn is_up_to_date<K: Serialize>(desired: &K, live: &K) -> bool {
         (Ok(desired), Ok(live)) => difference::is_satisfied(&desired, &live),
         _ => false,
     }
+}
+
+/// The merge patch that replaces the lists of an object. It also removes the numbers of another strategy, which the API
+/// server refuses beside `Recreate`.
+fn replacement<K: Serialize>(desired: &K) -> Result<Value, serde_json::Error> {
+    let mut patch = serde_json::to_value(desired)?;
+    if let Some(Value::Object(strategy)) = patch.pointer_mut("/spec/strategy")
+        && strategy.get("type").is_some_and(|name| name == "Recreate")
+    {
+        strategy.insert("rollingUpdate".to_owned(), Value::Null);
+    }
+    Ok(patch)
 }
 
 fn is_invalid(error: &kube::Error) -> bool {
