@@ -19,8 +19,8 @@ which has the same metrics. */}}
 {{- end -}}
 {{- end }}
 
-{{/* The alert rules, as YAML. With auto, those about the operator only where one of its monitors is: without its metrics,
-one of them always fires. */}}
+{{/* The alert rules, as YAML. With auto, those about the operator only where one of its monitors is: without its
+metrics, one of them always fires. */}}
 {{- define "ragengine.alerts" -}}
 {{- $isAuto := eq (toString .Values.metrics.alerts.enabled) "auto" -}}
 {{- $isMonitored := or .Values.metrics.podMonitor.enabled (include "ragengine.operatorServiceMonitor" .) -}}

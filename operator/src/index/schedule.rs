@@ -84,8 +84,8 @@ fn plain(text: &str) -> String {
     plain.join(" ")
 }
 
-/// `?` is `*`, and `5/15` is `5-59/15`. One `*` in a list is all of it. `*/1` too: unlike other steps, it leaves the choice
-/// of days to the other field of days.
+/// `?` is `*`, and `5/15` is `5-59/15`. One `*` in a list is all of it. `*/1` too: unlike other steps, it leaves the
+/// choice of days to the other field of days.
 fn plain_field(field: &str, largest: u8) -> String {
     let field = field.replace('?', "*");
     let parts = || field.split(',');

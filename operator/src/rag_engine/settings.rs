@@ -145,8 +145,8 @@ pub fn wrong_fields(spec: &RagEngineSpec) -> Vec<String> {
         .collect()
 }
 
-/// The addresses of both families, or of the only one that a node has. A server of another version may not start on them
-/// where there is no IPv6.
+/// The addresses of both families, or of the only one that a node has. A server of another version may not start on
+/// them where there is no IPv6.
 fn all_addresses(monitoring: Monitoring) -> IpAddr {
     match monitoring {
         Monitoring::OwnListener => Ipv6Addr::UNSPECIFIED.into(),

@@ -25,7 +25,7 @@ const NAMES: [&str; 2] = ["query_submitted", "response_generated"];
 const OUTCOMES: [&str; 4] = ["confirmed", "unrouted", "dropped", "refused"];
 
 impl EventMetrics {
-    /// Makes all series, at zero. Servers without events have none of `connected`: an alert takes its zero for an outage.
+    /// Makes all series, at zero. A server without events has no `connected`: an alert takes its zero for an outage.
     pub(crate) fn begin(&self) {
         self.set_connected(false);
         for name in NAMES {

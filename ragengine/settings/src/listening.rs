@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 /// "Address family not supported by protocol", on Linux. The standard library has no name for it.
 const ADDRESS_FAMILY_NOT_SUPPORTED: i32 = 97;
 
-/// The address to listen on after this error: `[::]` is all addresses, also those of IPv4, so on a machine without IPv6 it
-/// is those of IPv4. `None` if the error has another cause, or the address is a specific one.
+/// The address to listen on after this error: `[::]` is all addresses, also those of IPv4, so on a machine without IPv6
+/// it is those of IPv4. `None` if the error has another cause, or the address is a specific one.
 pub fn without_ipv6(address: SocketAddr, error: &io::Error) -> Option<SocketAddr> {
     let is_missing =
         error.raw_os_error() == Some(ADDRESS_FAMILY_NOT_SUPPORTED) || error.kind() == io::ErrorKind::AddrNotAvailable;
