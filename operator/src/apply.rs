@@ -26,6 +26,14 @@ use crate::requests::within_limit;
 /// The field manager that replaces whole lists before an apply. It ends up owning no fields.
 const REPAIRER: &str = "ragengine-operator-repair";
 
+/// The words of the admission plugin OwnerReferencesPermissionEnforcement, which OpenShift has.
+const NEEDS_DELETE: &str = "cannot set an ownerRef on a resource you can't delete";
+
+/// What to do about it, for a claim.
+const MAY_NOT_DELETE: &str = ". In this cluster, who changes the owner of a claim must have the right to delete it, and \
+                              the operator has not: change storage.deletionPolicy back, or give the operator that \
+                              right until the claim has changed";
+
 /// An object that the API server or the operator refuses to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -37,7 +45,9 @@ pub struct Refused {
 impl Refused {
     /// An object that the API server refuses.
     pub fn by_api_server(object: &str, why: &str) -> Self {
-        Self { message: format!("the API server refuses {object}: {why}") }
+        let is_kept = object.starts_with("PersistentVolumeClaim ") && why.contains(NEEDS_DELETE);
+        let advice = if is_kept { MAY_NOT_DELETE } else { "" };
+        Self { message: format!("the API server refuses {object}: {why}{advice}") }
     }
 }
 
@@ -279,5 +289,42 @@ pub fn classify(object: String, error: kube::Error) -> ApplyError {
             ApplyError::Refused(Refused::by_api_server(&object, &status.message))
         }
         source => ApplyError::Failed { object, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_not_change_the_owner_of_a_claim_is_told_what_to_do() {
+        let owner = "it is forbidden: cannot set an ownerRef on a resource you can't delete: , <nil>";
+        for (object, why, has_advice) in [
+            ("PersistentVolumeClaim docs-data", owner, true),
+            ("PersistentVolumeClaim docs-data", "exceeded quota: objects", false),
+            ("Service docs", owner, false),
+        ] {
+            let message = Refused::by_api_server(object, why).message;
+            assert!(message.starts_with(&format!("the API server refuses {object}: {why}")), "{message}");
+            assert_eq!(message.contains("storage.deletionPolicy"), has_advice, "{message}");
+        }
+    }
+
+    #[test]
+    fn only_the_strategy_without_numbers_removes_those_of_another() {
+        for (object, expected) in [
+            (
+                json!({"spec": {"strategy": {"type": "Recreate"}}}),
+                json!({"spec": {"strategy": {"type": "Recreate", "rollingUpdate": null}}}),
+            ),
+            (
+                json!({"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}}),
+                json!({"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}}),
+            ),
+            (json!({"spec": {"ports": [{"port": 80}]}}), json!({"spec": {"ports": [{"port": 80}]}})),
+            (json!({"data": {"a": "b"}}), json!({"data": {"a": "b"}})),
+        ] {
+            assert_eq!(replacement(&object).unwrap(), expected);
+        }
     }
 }
