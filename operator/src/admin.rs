@@ -11,6 +11,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use parking_lot::Mutex;
+use ragengine_settings::without_ipv6;
 use tokio::net::TcpListener;
 
 use crate::metrics::Metrics;
@@ -53,7 +54,18 @@ pub async fn serve(admin: Arc<Admin>, address: SocketAddr) -> std::io::Result<()
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .with_state(admin);
-    axum::serve(TcpListener::bind(address).await?, router).await
+    axum::serve(listen(address).await?, router).await
+}
+
+/// Listens on an address. `[::]` is all addresses, of both families or of the only one.
+async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    match TcpListener::bind(address).await {
+        Err(error) => match without_ipv6(address, &error) {
+            Some(address) => TcpListener::bind(address).await,
+            None => Err(error),
+        },
+        listening => listening,
+    }
 }
 
 async fn ready(State(admin): State<Arc<Admin>>) -> impl IntoResponse {
@@ -69,4 +81,18 @@ async fn metrics(State(admin): State<Arc<Admin>>) -> impl IntoResponse {
         gauge(&admin.metrics);
     }
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], admin.metrics.text())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn all_addresses_include_those_of_ipv4() {
+        let listener = listen("[::]:0".parse().unwrap()).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    }
 }

@@ -16,7 +16,7 @@ pub use memory::Memory;
 use memory::{Decision, Key};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 use tracing::info;
 
 use crate::hash::hash;
@@ -25,6 +25,14 @@ use crate::requests::within_limit;
 
 /// The field manager that replaces whole lists before an apply. It ends up owning no fields.
 const REPAIRER: &str = "ragengine-operator-repair";
+
+/// The words of the admission plugin OwnerReferencesPermissionEnforcement, which OpenShift has.
+const NEEDS_DELETE: &str = "cannot set an ownerRef on a resource you can't delete";
+
+/// What to do about it, for a claim.
+const MAY_NOT_DELETE: &str = ". In this cluster, who changes the owner of a claim must have the right to delete it, and \
+                              the operator has not: change storage.deletionPolicy back, or give the operator that \
+                              right until the claim has changed";
 
 /// An object that the API server or the operator refuses to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +45,9 @@ pub struct Refused {
 impl Refused {
     /// An object that the API server refuses.
     pub fn by_api_server(object: &str, why: &str) -> Self {
-        Self { message: format!("the API server refuses {object}: {why}") }
+        let is_kept = object.starts_with("PersistentVolumeClaim ") && why.contains(NEEDS_DELETE);
+        let advice = if is_kept { MAY_NOT_DELETE } else { "" };
+        Self { message: format!("the API server refuses {object}: {why}{advice}") }
     }
 }
 
@@ -186,14 +196,15 @@ impl Writer<'_> {
         within_limit(self.api::<K>().patch(name, &parameters, &Patch::Apply(desired))).await
     }
 
-    /// Replaces the lists of an object, then applies it. An apply alone keeps list items of other field managers, and
-    /// some of these conflict: an edited port of a Service becomes a second port of the same name.
+    /// Replaces the lists of an object, then applies it. An apply alone keeps fields of other field managers, and some
+    /// of these conflict: an edited port of a Service becomes a second port of the same name.
     async fn overwrite<K>(&self, name: &str, desired: &K) -> Result<K, kube::Error>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
     {
         let parameters = PatchParams { field_manager: Some(REPAIRER.to_owned()), ..PatchParams::default() };
-        within_limit(self.api::<K>().patch(name, &parameters, &Patch::Merge(desired))).await?;
+        let patch = Patch::Merge(replacement(desired).map_err(kube::Error::SerdeError)?);
+        within_limit(self.api::<K>().patch(name, &parameters, &patch)).await?;
         self.send(name, desired).await
     }
 
@@ -255,6 +266,18 @@ fn is_up_to_date<K: Serialize>(desired: &K, live: &K) -> bool {
     }
 }
 
+/// The merge patch that replaces the lists of an object. It also removes the numbers of another strategy, which the API
+/// server refuses beside `Recreate`.
+fn replacement<K: Serialize>(desired: &K) -> Result<Value, serde_json::Error> {
+    let mut patch = serde_json::to_value(desired)?;
+    if let Some(Value::Object(strategy)) = patch.pointer_mut("/spec/strategy")
+        && strategy.get("type").is_some_and(|name| name == "Recreate")
+    {
+        strategy.insert("rollingUpdate".to_owned(), Value::Null);
+    }
+    Ok(patch)
+}
+
 fn is_invalid(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 422)
 }
@@ -266,5 +289,42 @@ pub fn classify(object: String, error: kube::Error) -> ApplyError {
             ApplyError::Refused(Refused::by_api_server(&object, &status.message))
         }
         source => ApplyError::Failed { object, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_not_change_the_owner_of_a_claim_is_told_what_to_do() {
+        let owner = "it is forbidden: cannot set an ownerRef on a resource you can't delete: , <nil>";
+        for (object, why, has_advice) in [
+            ("PersistentVolumeClaim docs-data", owner, true),
+            ("PersistentVolumeClaim docs-data", "exceeded quota: objects", false),
+            ("Service docs", owner, false),
+        ] {
+            let message = Refused::by_api_server(object, why).message;
+            assert!(message.starts_with(&format!("the API server refuses {object}: {why}")), "{message}");
+            assert_eq!(message.contains("storage.deletionPolicy"), has_advice, "{message}");
+        }
+    }
+
+    #[test]
+    fn only_the_strategy_without_numbers_removes_those_of_another() {
+        for (object, expected) in [
+            (
+                json!({"spec": {"strategy": {"type": "Recreate"}}}),
+                json!({"spec": {"strategy": {"type": "Recreate", "rollingUpdate": null}}}),
+            ),
+            (
+                json!({"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}}),
+                json!({"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}}),
+            ),
+            (json!({"spec": {"ports": [{"port": 80}]}}), json!({"spec": {"ports": [{"port": 80}]}})),
+            (json!({"data": {"a": "b"}}), json!({"data": {"a": "b"}})),
+        ] {
+            assert_eq!(replacement(&object).unwrap(), expected);
+        }
     }
 }

@@ -49,7 +49,7 @@ pub struct Run {
     #[arg(long, env = "OPENSHIFT", value_enum, default_value = "auto")]
     pub openshift: OpenShift,
     /// The address that serves /healthz, /readyz and /metrics.
-    #[arg(long, env = "ADMIN_ADDRESS", default_value = "0.0.0.0:8080")]
+    #[arg(long, env = "ADMIN_ADDRESS", default_value = "[::]:8080")]
     pub admin_address: SocketAddr,
     /// The name of the lease for leader election: only one of the operators with the same name acts.
     #[arg(long, env = "LEASE_NAME", default_value = "ragengine-operator")]

@@ -56,6 +56,9 @@ metrics! {
     }
 }
 
+/// The results of synchronisations.
+const SYNC_RESULTS: [SyncResult; 3] = [SyncResult::Succeeded, SyncResult::Failed, SyncResult::HeldBack];
+
 /// The metrics in a separate registry.
 pub struct Metrics {
     series: Series,
@@ -71,6 +74,10 @@ impl Metrics {
     pub fn new() -> Result<Self, prometheus::Error> {
         let mut builder = Builder::new(Duration::ZERO)?;
         let series = Series::new(&mut builder)?;
+        // An alert compares them with what they were before, so it would miss the first failure of a new series.
+        for result in SYNC_RESULTS {
+            series.index_syncs_total.with_label_values(&[label(result)]).inc_by(0);
+        }
         Ok(Self { series, built: builder.finish() })
     }
 
@@ -143,12 +150,7 @@ impl Metrics {
 
     /// Counts a synchronisation that has ended.
     pub fn sync_ended(&self, result: SyncResult) {
-        let result = match result {
-            SyncResult::Succeeded => "succeeded",
-            SyncResult::Failed => "failed",
-            SyncResult::HeldBack => "held_back",
-        };
-        self.series.index_syncs_total.with_label_values(&[result]).inc();
+        self.series.index_syncs_total.with_label_values(&[label(result)]).inc();
     }
 
     /// Sets the figures of all Indexes and drops those of deleted ones.
@@ -171,6 +173,15 @@ impl Metrics {
     /// Records that this process holds the lease.
     pub fn leads(&self) {
         self.series.is_leader.set(1);
+    }
+}
+
+/// The label of a result.
+fn label(result: SyncResult) -> &'static str {
+    match result {
+        SyncResult::Succeeded => "succeeded",
+        SyncResult::Failed => "failed",
+        SyncResult::HeldBack => "held_back",
     }
 }
 
@@ -246,6 +257,8 @@ impl Drop for Measured<'_> {
 
 #[cfg(test)]
 mod tests {
+    use ragengine_operator_api::SyncResult;
+
     use super::{Metrics, MissedBackups};
 
     #[test]
@@ -259,6 +272,17 @@ mod tests {
             r#"ragengine_operator_reconciles_total{kind="RAGEngine",result="cancelled"} 1"#,
             "ragengine_operator_reconciles_running 0",
         ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+    }
+
+    #[test]
+    fn synchronisations_are_counted_from_zero() {
+        let metrics = Metrics::new().unwrap();
+        metrics.sync_ended(SyncResult::Failed);
+        let text = metrics.text();
+        for (result, count) in [("succeeded", 0), ("failed", 1), ("held_back", 0)] {
+            let line = format!(r#"ragengine_operator_index_syncs_total{{result="{result}"}} {count}"#);
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
     }

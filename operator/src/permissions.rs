@@ -43,6 +43,8 @@ const WATCHED: &[Rule] = &[
     Rule { group: "apps", resources: &["deployments/scale"], verbs: &["patch"] },
     // `delete` is for the ConfigMap of an engine that no longer has authentication.
     Rule { group: "", resources: &["configmaps"], verbs: &["get", "list", "watch", "create", "patch", "delete"] },
+    // Without `delete`, no error of the operator deletes the indexes of an engine. With the admission plugin
+    // OwnerReferencesPermissionEnforcement, a claim then keeps its owner: the status says what to do.
     Rule {
         group: "",
         resources: &["persistentvolumeclaims", "serviceaccounts", "services"],

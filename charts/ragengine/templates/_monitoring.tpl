@@ -9,6 +9,30 @@ true
 {{- end -}}
 {{- end }}
 
+{{/* Not empty if the operator gets a ServiceMonitor. With auto, not without its Service, and not beside its PodMonitor,
+which has the same metrics. */}}
+{{- define "ragengine.operatorServiceMonitor" -}}
+{{- $enabled := .Values.metrics.serviceMonitor.enabled -}}
+{{- $isAuto := eq (toString $enabled) "auto" -}}
+{{- if not (and $isAuto (or .Values.metrics.podMonitor.enabled (not .Values.metrics.service.enabled))) -}}
+{{- include "ragengine.isWanted" (list . $enabled) -}}
+{{- end -}}
+{{- end }}
+
+{{/* The alert rules, as YAML. With auto, those about the operator only where one of its monitors is: without its
+metrics, one of them always fires. */}}
+{{- define "ragengine.alerts" -}}
+{{- $isAuto := eq (toString .Values.metrics.alerts.enabled) "auto" -}}
+{{- $isMonitored := or .Values.metrics.podMonitor.enabled (include "ragengine.operatorServiceMonitor" .) -}}
+{{- $groups := list -}}
+{{- range (.Files.Get "files/monitoring/alerts.yaml" | fromYaml).groups -}}
+{{- if or $isMonitored (not $isAuto) (ne .name "ragengine-operator") -}}
+{{- $groups = append $groups . -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (dict "groups" $groups) -}}
+{{- end }}
+
 {{/* Grafana's JSON of the dashboard. */}}
 {{- define "ragengine.dashboard" -}}
 {{- $datasource := dict "type" "prometheus" "uid" "${datasource}" }}

@@ -59,6 +59,8 @@ pub fn check(place: &Place) -> Result<()> {
     chart.definitions_outlive_the_chart()?;
     chart.definition_is_no_template()?;
     chart.monitors_are_there_where_they_are_known()?;
+    chart.rules_about_the_operator_come_with_its_metrics()?;
+    chart.monitors_of_the_operator_keep_its_labels()?;
     chart.expressions_are_valid()?;
     base_is_a_kustomization(place)
 }
@@ -166,22 +168,63 @@ impl Chart<'_> {
         Ok(())
     }
 
+    /// Without its metrics, a rule about the operator would always fire.
+    fn rules_about_the_operator_come_with_its_metrics(&self) -> Result<()> {
+        let known = ["--api-versions", "monitoring.coreos.com/v1"];
+        let [alerts, service] = ["metrics.alerts.enabled=true", "metrics.service.enabled=false"];
+        let [monitor, pods] = ["metrics.serviceMonitor.enabled=false", "metrics.podMonitor.enabled=true"];
+        // The values, and whether there are the ServiceMonitor of the operator, its PodMonitor and the rules about it.
+        let cases: [(&[&str], [bool; 3]); 6] = [
+            (&[], [true, false, true]),
+            (&[pods], [false, true, true]),
+            (&[monitor], [false, false, false]),
+            (&[service], [false, false, false]),
+            (&[service, "metrics.serviceMonitor.enabled=true"], [true, false, true]),
+            (&[monitor, alerts], [false, false, true]),
+        ];
+        for (values, wanted) in cases {
+            let options = values.iter().flat_map(|value| ["--set", *value]);
+            let arguments = ["template", "ragengine", "."].into_iter().chain(known).chain(options);
+            let rendered = run::output(&mut self.helm(&arguments.collect::<Vec<_>>()))?;
+            let has = |kind: &str| rendered.contains(&format!("kind: {kind}\nmetadata:\n  name: ragengine-operator\n"));
+            let found =
+                [has("ServiceMonitor"), has("PodMonitor"), rendered.contains("alert: RAGEngineOperatorMissing")];
+            ensure!(found == wanted, "with {values:?}, the monitors and rules are {found:?} instead of {wanted:?}");
+            ensure!(rendered.contains("alert: RAGEngineChatsFail"), "with {values:?}, no rule is about engines");
+        }
+        Ok(())
+    }
+
     fn monitors_are_there_where_they_are_known(&self) -> Result<()> {
         let known = ["--api-versions", "monitoring.coreos.com/v1"];
         let cases: [(&[&str], &str, bool); 4] =
             [(&[], "auto", false), (&known, "auto", true), (&[], "true", true), (&known, "false", false)];
         for (api, enabled, wanted) in cases {
-            let values =
-                ["engines.serviceMonitor", "alerts"].map(|object| format!("metrics.{object}.enabled={enabled}"));
+            let values = ["serviceMonitor", "engines.serviceMonitor", "alerts"]
+                .map(|object| format!("metrics.{object}.enabled={enabled}"));
             let options = values.iter().flat_map(|value| ["--set", value.as_str()]);
             let arguments = ["template", "ragengine", "."].into_iter().chain(api.iter().copied()).chain(options);
             let rendered = run::output(&mut self.helm(&arguments.collect::<Vec<_>>()))?;
-            for object in ["kind: PrometheusRule", "name: ragengine-operator-engines"] {
+            let of_operator = "kind: ServiceMonitor\nmetadata:\n  name: ragengine-operator\n";
+            for object in ["kind: PrometheusRule", "name: ragengine-operator-engines", of_operator] {
                 ensure!(
                     rendered.contains(object) == wanted,
                     "with {api:?} and {enabled}, it should be {wanted} that there is `{object}`"
                 );
             }
+        }
+        Ok(())
+    }
+
+    /// Otherwise Prometheus replaces the label `namespace` of the metrics that are about a resource.
+    fn monitors_of_the_operator_keep_its_labels(&self) -> Result<()> {
+        for monitor in ["serviceMonitor", "podMonitor"] {
+            let enabled = format!("metrics.{monitor}.enabled=true");
+            let rendered = self.template("templates/metrics.yaml", &["--set", &enabled])?;
+            ensure!(
+                rendered.contains("\n      honorLabels: true\n"),
+                "with {enabled}, a label is replaced: {rendered}"
+            );
         }
         Ok(())
     }

@@ -40,7 +40,7 @@ impl Schedule {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let refused =
             |what: String| format!("schedule '{text}' {what}: write, for example, 0 * * * * (every full hour)");
-        let cron = parser.parse(text).map_err(|error| refused(format!("is invalid ({error})")))?;
+        let cron = parser.parse(&plain(text)).map_err(|error| refused(format!("is invalid ({error})")))?;
         let exact = Self { cron, jitter: SignedDuration::ZERO };
         match exact.next(now) {
             Some(_) => Ok(exact),
@@ -71,6 +71,39 @@ impl Schedule {
     }
 }
 
+/// The largest values of the fields of a schedule.
+const LARGEST: [u8; 5] = [59, 23, 31, 12, 6];
+
+/// A schedule without what Kubernetes and many other programs accept, and the parser does not.
+fn plain(text: &str) -> String {
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    if fields.len() != LARGEST.len() {
+        return text.to_owned();
+    }
+    let plain: Vec<String> = fields.iter().zip(LARGEST).map(|(field, largest)| plain_field(field, largest)).collect();
+    plain.join(" ")
+}
+
+/// `?` is `*`, and `5/15` is `5-59/15`. One `*` in a list is all of it. `*/1` too: unlike other steps, it leaves the
+/// choice of days to the other field of days.
+fn plain_field(field: &str, largest: u8) -> String {
+    let field = field.replace('?', "*");
+    let parts = || field.split(',');
+    if parts().any(|part| matches!(part, "*" | "*/1")) {
+        return "*".to_owned();
+    }
+    let plain = |part: &str| match part.split_once('/') {
+        Some((start, step)) if is_value(start) => format!("{start}-{largest}/{step}"),
+        _ => part.to_owned(),
+    };
+    parts().map(plain).collect::<Vec<_>>().join(",")
+}
+
+/// Whether it is one number or name.
+fn is_value(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 fn as_date_time(time: Timestamp) -> DateTime {
     Offset::UTC.to_datetime(time)
 }
@@ -98,10 +131,30 @@ mod tests {
             ("30 3 * * 0", "2026-11-22T03:30:00Z", "2026-11-22T03:30:00Z", "2026-11-29T03:30:00Z"),
             ("0 0 29 2 *", "2026-11-22T14:00:00Z", "2024-02-29T00:00:00Z", "2028-02-29T00:00:00Z"),
             ("0 0 13 * 5", "2026-11-22T14:00:00Z", "2026-11-20T00:00:00Z", "2026-11-27T00:00:00Z"),
+            ("5/20 3 ? * ?", "2026-11-22T14:00:00Z", "2026-11-22T03:45:00Z", "2026-11-23T03:05:00Z"),
+            ("0 3 */1 * MON", "2026-11-22T14:00:00Z", "2026-11-16T03:00:00Z", "2026-11-23T03:00:00Z"),
+            // Fridays and Saturdays, and no Sundays.
+            ("0 3 * * 5/1", "2026-11-22T14:00:00Z", "2026-11-21T03:00:00Z", "2026-11-27T03:00:00Z"),
         ] {
             let schedule = Schedule::parse(schedule, "", at(now)).unwrap();
             let schedule = Schedule { jitter: SignedDuration::ZERO, ..schedule };
             assert_eq!((schedule.last(at(now)), schedule.next(at(now))), (Some(at(last)), Some(at(next))), "{now}");
+        }
+    }
+
+    #[test]
+    fn what_kubernetes_accepts_becomes_what_the_parser_accepts() {
+        for (text, expected) in [
+            ("*/15 8-18/2 1,15 JAN-MAR,12 MON-FRI", "*/15 8-18/2 1,15 JAN-MAR,12 MON-FRI"),
+            ("5/15 1/2 10/7 FEB/3 mon/2", "5-59/15 1-23/2 10-31/7 FEB-12/3 mon-6/2"),
+            ("0,30/10 ?/6 ? ? ?", "0,30-59/10 */6 * * *"),
+            ("0 2 */1 ?/1 *,3", "0 2 * * *"),
+            ("0 2 L * 5#2", "0 2 L * 5#2"),
+            ("/5 1-/2 -1/2 * ", "/5 1-/2 -1/2 * "),
+            ("/5 1-/2 -1/2 * *", "/5 1-/2 -1/2 * *"),
+            ("@daily", "@daily"),
+        ] {
+            assert_eq!(plain(text), expected, "{text}");
         }
     }
 

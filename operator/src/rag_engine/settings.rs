@@ -10,7 +10,7 @@ mod side_models;
 mod stores;
 mod transport;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 pub use access::{API_KEYS, Access, accesses, api_keys_folder};
@@ -96,9 +96,9 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         pod_template: _,
     } = spec;
     Settings {
-        listen: SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)),
+        listen: SocketAddr::new(all_addresses(monitoring), PORT),
         admin_listen: match monitoring {
-            Monitoring::OwnListener => Some(SocketAddr::from((Ipv4Addr::UNSPECIFIED, ADMIN_PORT))),
+            Monitoring::OwnListener => Some(SocketAddr::new(all_addresses(monitoring), ADMIN_PORT)),
             Monitoring::SameListener => None,
         },
         tls: transport::tls(tls.as_ref()),
@@ -143,6 +143,15 @@ pub fn wrong_fields(spec: &RagEngineSpec) -> Vec<String> {
         .chain(auth::wrong_rules(&spec.auth))
         .chain(stores::unknown_engine(spec.storage.as_ref()))
         .collect()
+}
+
+/// The addresses of both families, or of the only one that a node has. A server of another version may not start on
+/// them where there is no IPv6.
+fn all_addresses(monitoring: Monitoring) -> IpAddr {
+    match monitoring {
+        Monitoring::OwnListener => Ipv6Addr::UNSPECIFIED.into(),
+        Monitoring::SameListener => Ipv4Addr::UNSPECIFIED.into(),
+    }
 }
 
 fn embedding(embedding: &Embedding) -> settings::Embedding {

@@ -118,6 +118,15 @@ fn a_schedule_that_never_occurs_or_that_kubernetes_refuses_is_invalid() {
     }
 }
 
+/// The CronJob gets them as they are written.
+#[test]
+fn a_schedule_that_kubernetes_accepts_is_valid() {
+    for schedule in ["5/15 2 * * *", "30 2 ? * ?", "? ? * ? *", "0 2 1/7 * MON/2", "0 2 *,5 * *"] {
+        let cron_job = built(&engine(&SPEC.replace("30 2 * * *", schedule))).backup.unwrap().spec.unwrap();
+        assert_eq!(cron_job.schedule, schedule);
+    }
+}
+
 /// A Job that ended at this second, and its pod with this message.
 fn ended(name: &str, kind: &str, at: i64, message: Option<&str>) -> (Arc<Job>, Option<Arc<Pod>>) {
     let time = second(at).0.to_string();

@@ -76,6 +76,22 @@ async fn a_volume_of_another_type_is_reverted() {
     controller.stop().await;
 }
 
+/// The number of pods at a time is owned by whoever edited it, and the API server refuses it beside `Recreate`.
+#[tokio::test(start_paused = true)]
+async fn another_strategy_is_reverted() {
+    let server = server_with(&engine("{replicas: 0}"));
+    let controller = started(&server).await;
+    let strategy = || server.get("deployments", "docs").unwrap()["spec"]["strategy"].clone();
+    assert_eq!(strategy(), json!({"type": "Recreate"}));
+    server.edit("deployments", "docs", |object| {
+        let numbers = json!({"maxSurge": "25%", "maxUnavailable": "25%"});
+        object["spec"]["strategy"] = json!({"type": "RollingUpdate", "rollingUpdate": numbers});
+    });
+    pass(A_WHILE).await;
+    assert_eq!(strategy(), json!({"type": "Recreate"}));
+    controller.stop().await;
+}
+
 /// The API server sets defaults and rewrites quantities inside atomic values.
 #[tokio::test(start_paused = true)]
 async fn defaults_inside_atomic_values_are_no_drift() {

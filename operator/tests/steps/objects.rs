@@ -103,7 +103,7 @@ fn monitored(spec: &str) -> (BTreeSet<String>, Value, bool) {
     let admin = ports.iter().find(|port| port["name"] == "admin").unwrap();
     assert_eq!(admin["port"], 5001);
     let file = sent["configMap"]["data"]["settings.yaml"].as_str().unwrap();
-    (probed.into(), admin["targetPort"].clone(), file.contains("adminListen: 0.0.0.0:5001\n"))
+    (probed.into(), admin["targetPort"].clone(), file.contains("adminListen: \"[::]:5001\"\n"))
 }
 
 #[test]

@@ -47,6 +47,12 @@ fn allowed_hosts_include_the_service_names() {
 }
 
 #[test]
+fn a_server_listens_on_the_addresses_of_both_families_if_it_can_do_without_one() {
+    let listen = |spec: &str| valid(&engine(spec)).settings.listen.to_string();
+    assert_eq!([listen("{}"), listen("{image: {tag: 0.0.9}}")], ["[::]:5000", "0.0.0.0:5000"]);
+}
+
+#[test]
 fn defaults_are_not_in_the_file() {
     assert_eq!(settings_file(&Settings::default()).unwrap().trim(), "{}");
 }

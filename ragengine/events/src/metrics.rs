@@ -13,8 +13,8 @@ metrics! {
         sent_again_total: Counters["type"],
         /// Events that wait for a confirmation by RabbitMQ.
         waiting: Gauge[],
-        /// 1 when RabbitMQ is connected, else 0.
-        connected: Gauge[],
+        /// 1 when RabbitMQ is connected, else 0. Absent without `events.url`.
+        connected: Gauges[],
     }
 }
 
@@ -25,8 +25,9 @@ const NAMES: [&str; 2] = ["query_submitted", "response_generated"];
 const OUTCOMES: [&str; 4] = ["confirmed", "unrouted", "dropped", "refused"];
 
 impl EventMetrics {
-    /// Makes all series, at zero.
+    /// Makes all series, at zero. A server without events has no `connected`: an alert takes its zero for an outage.
     pub(crate) fn begin(&self) {
+        self.set_connected(false);
         for name in NAMES {
             self.sent_again_total.with_label_values(&[name]).inc_by(0);
             for outcome in OUTCOMES {
@@ -45,7 +46,7 @@ impl EventMetrics {
     }
 
     pub(crate) fn set_connected(&self, is_connected: bool) {
-        self.connected.set(i64::from(is_connected));
+        self.connected.with_label_values::<&str>(&[]).set(i64::from(is_connected));
     }
 
     /// Counts an event that will be sent again.

@@ -5,6 +5,7 @@
 
 pub mod backup;
 mod environment;
+mod listening;
 mod load;
 mod reference;
 mod secret;
@@ -16,6 +17,7 @@ mod validate;
 mod vector_index;
 
 pub use environment::{ENVIRONMENT, EnvironmentOverride};
+pub use listening::without_ipv6;
 pub use load::{SettingsError, from_yaml};
 pub use ragengine_pipeline::request::{
     Condensing, ContextFormat, Diversity, HistoryFormat, Reranking, RetrievalMode, Threshold,

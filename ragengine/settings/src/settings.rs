@@ -68,7 +68,7 @@ pub use vector_database::{VectorDatabase, VectorEngine};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
-    /// The address and port that the server listens on.
+    /// The address and port that the server listens on. `[::]` is all addresses, also those of IPv4.
     pub listen: SocketAddr,
     /// The address and port of a separate listener for `/livez`, `/readyz`, `/health`, `/status` and `/metrics`. Probes
     /// and monitors can connect to it even when `listen`, which has the same routes, is overloaded. Not set: no

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use ragengine_settings::without_ipv6;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
@@ -78,7 +79,14 @@ async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
 async fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
     let failed =
         || format!("cannot listen on {address}: stop the program that uses it, or set {setting} to another address");
-    TcpListener::bind(address).await.with_context(failed)
+    let listening = match TcpListener::bind(address).await {
+        Err(error) => match without_ipv6(address, &error) {
+            Some(address) => TcpListener::bind(address).await,
+            None => Err(error),
+        },
+        listening => listening,
+    };
+    listening.with_context(failed)
 }
 
 /// Listens on the admin address, if one is set. The returned future serves probes and monitors and never ends.

@@ -54,8 +54,13 @@ metrics! {
         /// Copies of indexes. `operation` is `persist`, `load`, `backup` or `restore`; `outcome` is `ok` or the kind of
         /// the error.
         copies_total: Counters["operation", "outcome"],
+        /// Copies of indexes that failed, by `operation` as above. From 0 on, so that an alert sees the first failure.
+        copies_failed_total: Counters["operation"],
     }
 }
+
+/// What makes or reads a copy of indexes.
+const COPYING: [&str; 4] = ["persist", "load", "backup", "restore"];
 
 /// All metrics.
 pub struct Metrics {
@@ -93,6 +98,7 @@ impl Metrics {
         let mut builder = Builder::new(longest_timeout)?;
         let server = Server::new(&mut builder)?;
         server.build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        COPYING.iter().for_each(|operation| server.copies_failed_total.with_label_values(&[operation]).inc_by(0));
         Ok(Self {
             server,
             http: HttpMetrics::new(&mut builder)?,
@@ -147,6 +153,9 @@ impl Metrics {
     /// Counts a copy of indexes, successful or not.
     pub fn copied(&self, operation: &str, outcome: &str) {
         self.server.copies_total.with_label_values(&[operation, outcome]).inc();
+        if outcome != "ok" {
+            self.server.copies_failed_total.with_label_values(&[operation]).inc();
+        }
     }
 
     /// Records the number of sources that are being synchronised.

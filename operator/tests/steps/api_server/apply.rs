@@ -96,9 +96,25 @@ pub fn run_deployment_controller(object: &mut Value) {
     }
 }
 
-/// The validation error of an object, if any. Checks only for two ports with the same name, which an apply can cause.
+/// The validation error of an object, if any. Checks only what an apply can cause: two ports with the same name, and
+/// the numbers of a strategy that has none.
 pub fn validation_error(resource: &str, object: &Value) -> Option<String> {
-    let ports = object["spec"]["ports"].as_array().filter(|_| resource == "services")?;
+    match resource {
+        "services" => ports_error(object),
+        "deployments" => strategy_error(object),
+        _ => None,
+    }
+}
+
+fn strategy_error(object: &Value) -> Option<String> {
+    let strategy = &object["spec"]["strategy"];
+    let is_wrong = strategy["type"] == "Recreate" && !strategy["rollingUpdate"].is_null();
+    let message = "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'";
+    is_wrong.then(|| message.to_owned())
+}
+
+fn ports_error(object: &Value) -> Option<String> {
+    let ports = object["spec"]["ports"].as_array()?;
     let is_twice = |at: usize| ports[..at].iter().any(|port| port["name"] == ports[at]["name"]);
     let at = (0..ports.len()).find(|at| is_twice(*at))?;
     Some(format!("spec.ports[{at}].name: Duplicate value: {}", ports[at]["name"]))

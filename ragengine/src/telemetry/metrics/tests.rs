@@ -35,6 +35,29 @@ fn events_are_counted() {
 }
 
 #[test]
+fn failed_copies_are_counted_from_zero() {
+    let metrics = Metrics::new(Duration::from_secs(300)).unwrap();
+    let failed = || {
+        let text = metrics.render(&[]).unwrap();
+        let series = text.lines().filter_map(|line| line.strip_prefix("ragengine_copies_failed_total"));
+        series.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let none = ["backup", "load", "persist", "restore"].map(|operation| format!("{{operation=\"{operation}\"}} 0"));
+    assert_eq!(failed(), none);
+    metrics.copied("backup", "ok");
+    assert_eq!(failed(), none);
+    metrics.copied("backup", "store_disk");
+    assert_eq!(failed()[0], "{operation=\"backup\"} 1");
+}
+
+/// Its zero would be an outage of RabbitMQ to an alert.
+#[test]
+fn a_server_without_events_does_not_say_whether_rabbitmq_is_connected() {
+    let text = Metrics::new(Duration::from_secs(300)).unwrap().render(&[]).unwrap();
+    assert!(!text.contains("ragengine_events_connected"), "{text}");
+}
+
+#[test]
 fn a_deleted_index_disappears_and_many_are_summed() {
     let metrics = Metrics::new(Duration::from_secs(300)).unwrap();
     let many: Vec<(String, IndexSize)> = (0..103).map(|number| (format!("i{number:03}"), size(1))).collect();
