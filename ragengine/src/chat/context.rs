@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::interactions::{self, Place};
 use super::ongoing::Ongoing;
-use super::passage::{ChatPassage, passages, single};
+use super::passage::{ChatPassage, page, passages, single};
 use super::question::Asked;
 use super::search;
 use super::tokens::TokenCounter;
@@ -321,7 +321,6 @@ fn render(format: ContextFormat, number: usize, found: &RetrievedChunk) -> Strin
     if format == ContextFormat::Source {
         return source_block(known("url").or_else(|| known("path")).unwrap_or(&found.doc_id), &found.text);
     }
-    let page = found.metadata.get("page").and_then(|page| page.as_u64().or_else(|| page.as_str()?.parse().ok()));
     let heading = found.heading.as_deref();
-    block(number, &Passage { title: known("title"), heading, url: known("url"), page, text: &found.text })
+    block(number, &Passage { title: known("title"), heading, url: known("url"), page: page(found), text: &found.text })
 }
