@@ -79,7 +79,13 @@ pub(in super::super) async fn answer(
     } else {
         None
     };
-    let shown = Shown { passages: &passages, has_context, condensed_question, sources: kept_sources.as_deref() };
+    let shown = Shown {
+        passages: &passages,
+        has_context,
+        condensed_question,
+        sources: kept_sources.as_deref(),
+        cites_nothing: asked.on.citations && stages.citations.is_none() && asked.way.endpoint != Endpoint::Chat,
+    };
     let fields = shown.fields(app, asked, kept.as_deref()).await?;
     if let Some(kept) = &mut kept {
         kept.begin_turn(asked, kept_sources.as_deref().unwrap_or("[]"));
@@ -160,6 +166,8 @@ struct Shown<'a> {
     condensed_question: Option<String>,
     /// The passages with their numbers. None if the answer says which it cites.
     sources: Option<&'a str>,
+    /// Citations are on, but there is nothing to cite.
+    cites_nothing: bool,
 }
 
 impl Shown<'_> {
@@ -173,16 +181,22 @@ impl Shown<'_> {
                 (Endpoint::Chat, Some(_)) => fields.push((CITATIONS, citations(Arc::clone(self.passages)).await?)),
                 (_, Some(sources)) => fields.push(("sources", sources.to_owned())),
             }
+            fields.extend(self.no_citations());
             fields.extend(of_conversation(asked, kept, self.condensed_question.as_ref())?);
             return Ok(fields);
         }
         if self.has_context || !app.language_model.is_endpoint() {
             fields.push((SOURCE_NODES, sources(Arc::clone(self.passages)).await?));
         }
+        fields.extend(self.no_citations());
         if let Some(question) = &self.condensed_question {
             fields.push(("condensed_question", json_text(question)?));
         }
         Ok(fields)
+    }
+
+    fn no_citations(&self) -> Option<(&'static str, String)> {
+        self.cites_nothing.then(|| (CITATIONS, "[]".to_owned()))
     }
 }
 
@@ -193,12 +207,14 @@ fn similarity_to_keep(app: &App, report: &Ongoing) -> Option<f32> {
     report.best_similarity().filter(|best| !has_failed && *best >= app.settings.cache.min_similarity)
 }
 
-/// The stages that the answer passes. An answer of our own passes none.
+/// The stages that the answer passes. An answer of our own passes none. Citations are checked if there is something to
+/// cite: an answer without documents is not made from them. `/chat` answers from documents only, so it always checks.
 fn stages_of(app: &App, asked: &Asked, asking: &Asking, passages: &Arc<[ChatPassage]>) -> AnswerStages {
     let is_own = matches!(asking, Asking::NoModel(_));
+    let is_citable = !passages.is_empty() || asked.way.endpoint == Endpoint::Chat;
     let on = AnswerStages {
         postprocess: asked.on.postprocess && !is_own,
-        citations: (asked.on.citations && !is_own).then(|| Citable {
+        citations: (asked.on.citations && is_citable && !is_own).then(|| Citable {
             passages: Arc::clone(passages),
             rules: CitationRules {
                 fallback: app.settings.citations.fallback_message.clone(),
