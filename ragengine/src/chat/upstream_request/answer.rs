@@ -30,6 +30,9 @@ use crate::retrieval::stages::{self, Endpoint};
 /// The answer of `/chat` to a question about which nothing is found (chat-service, "No chunks found").
 const NOTHING_FOUND: &str = "No relevant information found";
 
+/// The answer to a question about which passages are found, but none fits, where a request has no fields for tokens.
+const NONE_FITS: &str = "Relevant passages were found, but none fits into the context.";
+
 /// The result of the search for a question.
 pub(in super::super) struct Findings<'a> {
     /// The question and its budget.
@@ -66,7 +69,7 @@ pub(in super::super) async fn answer(
     let keys = ticket.as_ref().map(|ticket| &ticket.keys);
     let mut kept = Kept::begin(app, asked, &vectors, &passages, keys)?.map(Box::new);
     if !has_context {
-        report.passes_through(without_context(report, relevant));
+        report.passes_through(without_context(report, asked.way.endpoint, relevant));
     }
     let vector = vectors.mean();
     let answered = Answered { passages: passages.into(), finished, has_context, relevant };
@@ -137,7 +140,7 @@ async fn asking(
 ) -> Result<Asking, ApiError> {
     let Answered { passages, finished, has_context, relevant } = answered;
     if asked.way.endpoint == Endpoint::Chat && !has_context {
-        return Ok(Asking::NoModel(NOTHING_FOUND.to_owned()));
+        return Ok(Asking::NoModel(if relevant == 0 { NOTHING_FOUND } else { NONE_FITS }.to_owned()));
     }
     if !app.language_model.is_endpoint() {
         let quotable = Quotable {
@@ -145,7 +148,11 @@ async fn asking(
             counter: app.loaded()?.embedding.clone(),
             question,
             passages: passages.iter().map(|passage| passage.chunk.text.clone()).collect(),
-            otherwise: if relevant == 0 { NOTHING_RELEVANT } else { NOTHING_FITS },
+            otherwise: match relevant {
+                0 => NOTHING_RELEVANT,
+                _ if asked.way.endpoint.is_conversational() => NONE_FITS,
+                _ => NOTHING_FITS,
+            },
             prompt_tokens: finished.map_or(asked.conversation_tokens, |finished| finished.prompt_tokens),
             include_usage: asked.request.include_usage,
         };
@@ -237,17 +244,20 @@ fn stages_of(app: &App, asked: &Asked, asking: &Asking, passages: &Arc<[ChatPass
 }
 
 /// The reason why the prompt has no context. Logs advice if chunks were found but do not fit.
-fn without_context(report: &Ongoing, relevant: usize) -> &'static str {
-    match relevant {
-        0 => "nothing_relevant",
-        relevant => {
-            tracing::warn!(
-                request_id = report.request_id,
-                relevant,
-                "no relevant chunk fits into the context budget: raise max_tokens \
-                 (or context_token_ratio) in the request"
-            );
-            "over_budget"
-        }
+fn without_context(report: &Ongoing, endpoint: Endpoint, relevant: usize) -> &'static str {
+    if relevant == 0 {
+        return "nothing_relevant";
+    }
+    let (request_id, hint) = (&report.request_id, more_room(endpoint));
+    tracing::warn!(request_id, relevant, hint, "no relevant chunk fits into the context budget");
+    "over_budget"
+}
+
+/// What gives the documents more tokens.
+fn more_room(endpoint: Endpoint) -> &'static str {
+    match endpoint {
+        Endpoint::Chat => "raise endpoints.chat.maxContextTokens, or lower endpoints.chat.maxTokens",
+        Endpoint::Query => "raise endpoints.query.contextRatio, or lower endpoints.query.answerRatio",
+        Endpoint::Completions | Endpoint::Retrieve => "raise max_tokens (or context_token_ratio) in the request",
     }
 }
