@@ -249,15 +249,20 @@ impl Writing {
             interactions: self.interactions.as_deref(),
         };
         let (counter, waiter) = (&asked.served.counter, Waiter::default());
+        let counted = |messages: &[Value]| counter.conversation(messages, &waiter) + asked.tools_tokens;
         // Separators are between blocks with sources, so their counts do not add up.
         let adds_up = asked.on.context_format == ContextFormat::Numbered
             && counter.adds_up()
             && (1..=LARGEST_NUMBER_OF_ONE_TOKEN).contains(&blocks.len());
         let finished = if adds_up {
-            let without_blocks = counter.conversation(&without_blocks(&given), &waiter) + asked.tools_tokens;
-            finish(&given, blocks, |_, kept| without_blocks + block_tokens[..kept].iter().sum::<u64>())?
+            let without_blocks = counted(&without_blocks(&given));
+            // Without blocks, their instructions are left out, and perhaps the standalone question.
+            finish(&given, blocks, |messages, kept| match kept {
+                0 => counted(messages),
+                _ => without_blocks + block_tokens[..kept].iter().sum::<u64>(),
+            })?
         } else {
-            finish(&given, blocks, |messages, _| counter.conversation(messages, &waiter) + asked.tools_tokens)?
+            finish(&given, blocks, |messages, _| counted(messages))?
         };
         Ok(Some(finished).filter(|finished| is_needed(finished.blocks)))
     }
