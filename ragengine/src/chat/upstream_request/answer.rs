@@ -93,12 +93,15 @@ pub(in super::super) async fn answer(
     if let Some(kept) = &mut kept {
         kept.begin_turn(asked, kept_sources.as_deref().unwrap_or("[]"));
     }
+    let found = u64::try_from(report.found()).ok();
     let entry = || Entry {
         answer: String::new(),
         sources: kept_sources.clone().unwrap_or_else(|| "[]".to_owned()),
         citations: fields.iter().find(|(field, _)| *field == CITATIONS).map(|(_, value)| value.clone()),
         node_ids: node_ids(&passages),
         chunk_references: chunk_references(&passages),
+        citation_count: None,
+        retrieval_count: found,
         vector,
     };
     let is_from_documents = is_model_asked && has_context && asked.has_no_history();
@@ -112,7 +115,7 @@ pub(in super::super) async fn answer(
         }
         (None, _) => None,
     };
-    let event = PendingEvent::new(app, caller, asked, report.started(), report.found()).filter(|_| is_model_asked);
+    let event = PendingEvent::new(app, caller, asked, report.started(), found).filter(|_| is_model_asked);
     let closing = Box::new(Closing {
         question: (asked.way.endpoint == Endpoint::Chat).then(|| asked.turn.user_prompt.clone()),
         stages,
