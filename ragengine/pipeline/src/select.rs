@@ -105,8 +105,8 @@ pub struct Cut {
 }
 
 /// As [`select`], but the first chunk that has more tokens than are left may have all of them and is cut (chat-service,
-/// "Step 2: Augmentation"). It is the last selected one. `cut` returns its beginning and how many tokens that has. If it
-/// returns None, nothing is cut, and chunks behind it may fit.
+/// "Step 2: Augmentation"). It is the last selected one. `cut` returns its beginning and how many tokens that has. If
+/// it returns None, nothing is cut, and chunks behind it may fit.
 ///
 /// # Errors
 ///

@@ -26,7 +26,8 @@ async fn server(broker: &TestRabbitMq) -> Server {
     fs::write(&password, PASSWORD).unwrap();
     let yaml = format!(
         "inferenceService: {{url: '{}'}}\nretrieval: {{maxDistance: 1.1}}\nendpoints: {{chat: {{reformulate: false}}}}\n\
-         events: {{url: '{}', password: {{file: {}}}}}\nstateNamespace: team.docs\ncache: {{minSimilarity: 0.5}}",
+         events: {{url: '{}', password: {{file: {}}}}}\nstateNamespace: team.docs\n\
+         cache: {{minSimilarity: 0.5}}",
         upstream.url,
         broker.url(USER),
         password.display()

@@ -57,8 +57,8 @@ impl Endpoint {
         })
     }
 
-    /// What the endpoint serves. A call waits for it if nothing is known, at most [`FACTS_RETRY`] after a failure. Other
-    /// calls return the known facts while one task refreshes them.
+    /// What the endpoint serves. A call waits for it if nothing is known, but not within [`FACTS_RETRY`] after a
+    /// failure. Other calls return the known facts while one task refreshes them.
     pub async fn facts(self: &Arc<Self>) -> Arc<Facts> {
         match self.known() {
             Some((facts, asked)) if asked.elapsed() < validity(&facts) => facts,
