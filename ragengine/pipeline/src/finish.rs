@@ -58,7 +58,8 @@ fn messages(input: &PromptInput<'_>, blocks: Option<&[String]>) -> Vec<Value> {
 /// Writes the prompt and counts its tokens with `count`, which gets the messages and the number of blocks in them.
 ///
 /// Removes the last block while the prompt exceeds the conversation, the instructions and the budget of the context
-/// together. That can happen because the tokens of the parts do not add up exactly to those of the prompt.
+/// together. That can happen because the tokens of the parts do not add up exactly to those of the prompt. Without
+/// blocks, the standalone question goes if it leaves no token for an answer: the conversation alone may leave some.
 ///
 /// # Errors
 ///
@@ -69,16 +70,20 @@ pub fn finish(
     count: impl Fn(&[Value], usize) -> u64,
 ) -> Result<FinishedPrompt, Rejection> {
     let limit = input.conversation_tokens + INSTRUCTION_TOKENS + input.budget.context_tokens;
-    let mut blocks = blocks;
+    let (mut input, mut blocks) = (*input, blocks);
     loop {
         // Without blocks, the instructions for them are left out.
-        let messages = messages(input, (!blocks.is_empty()).then_some(blocks));
+        let messages = messages(&input, (!blocks.is_empty()).then_some(blocks));
         let prompt_tokens = count(&messages, blocks.len());
-        if prompt_tokens <= limit || blocks.is_empty() {
-            let max_tokens = answer_tokens(input.window, prompt_tokens, input.budget.max_tokens)?;
-            return Ok(FinishedPrompt { messages, blocks: blocks.len(), prompt_tokens, max_tokens });
+        if prompt_tokens > limit && !blocks.is_empty() {
+            blocks = &blocks[..blocks.len() - 1];
+            continue;
         }
-        blocks = &blocks[..blocks.len() - 1];
+        match answer_tokens(input.window, prompt_tokens, input.budget.max_tokens) {
+            Ok(max_tokens) => return Ok(FinishedPrompt { messages, blocks: blocks.len(), prompt_tokens, max_tokens }),
+            Err(_) if blocks.is_empty() && input.standalone_question.is_some() => input.standalone_question = None,
+            Err(rejection) => return Err(rejection),
+        }
     }
 }
 

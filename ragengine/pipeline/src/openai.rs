@@ -16,7 +16,7 @@ use crate::request::Request;
 use crate::{Rejection, plan};
 
 /// The most messages in one conversation. No model accepts that many.
-const MAX_MESSAGES: usize = 10_000;
+pub const MAX_MESSAGES: usize = 10_000;
 
 /// Parses a body and checks its JSON, the types of the fields that the server uses, the range of `context_token_ratio`
 /// and the filter (with or without an index). The language model checks all other fields.

@@ -104,22 +104,31 @@ pub struct Cut {
     pub tokens: u64,
 }
 
-/// As [`select`], but the first chunk that has more tokens than are left gets all of them and is cut. It is the last
-/// selected one.
-pub fn select_cutting(candidates: &[Candidate], max_distance: f32, context_tokens: u64) -> (Selection, Option<Cut>) {
+/// As [`select`], but the first chunk that has more tokens than are left may have all of them and is cut. It is the
+/// last selected one. `cut` returns its beginning and how many tokens that has. If
+/// it returns None, nothing is cut, and chunks behind it may fit.
+///
+/// # Errors
+///
+/// The errors of `cut`.
+pub fn select_cutting<T, E>(
+    candidates: &[Candidate],
+    max_distance: f32,
+    context_tokens: u64,
+    cut: impl FnOnce(Cut) -> Result<Option<(T, u64)>, E>,
+) -> Result<(Selection, Option<T>), E> {
     let whole = select(candidates, max_distance, context_tokens);
     let first_left_out = whole.decisions.iter().position(|decision| *decision == Decision::OverBudget);
-    let Some(position) = first_left_out else { return (whole, None) };
+    let Some(position) = first_left_out else { return Ok((whole, None)) };
     let Selection { mut decisions, used_tokens: before } =
         select(&candidates[..position], max_distance, context_tokens);
     let tokens = context_tokens - before;
-    if tokens == 0 {
-        return (whole, None);
-    }
+    let beginning = if tokens == 0 { None } else { cut(Cut { position, tokens })? };
+    let Some((beginning, tokens)) = beginning else { return Ok((whole, None)) };
     decisions.push(Decision::Selected);
     let rest = &candidates[position + 1..];
     decisions.extend(select(rest, max_distance, 0).decisions);
-    (Selection { decisions, used_tokens: context_tokens }, Some(Cut { position, tokens }))
+    Ok((Selection { decisions, used_tokens: before + tokens }, Some(beginning)))
 }
 
 /// The longest beginning of a text whose block has at most this many tokens. It ends behind a sentence. None if not
@@ -134,6 +143,8 @@ pub fn beginning(text: &str, max_tokens: u64, tokens_of: impl Fn(&str) -> u64) -
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use proptest::prelude::*;
 
     use super::Decision::*;
@@ -141,6 +152,12 @@ mod tests {
 
     fn candidates(pairs: &[(f32, u64)]) -> Vec<Candidate> {
         pairs.iter().map(|&(distance, tokens)| Candidate { distance, tokens, is_duplicate: false }).collect()
+    }
+
+    /// Selects with cuts that have this share of the tokens that they may have. Of 0, there is no beginning.
+    fn cutting(candidates: &[Candidate], max_distance: f32, budget: u64, percent: u64) -> (Selection, Option<Cut>) {
+        let cut = |cut: Cut| Ok::<_, Infallible>((percent > 0).then_some((cut, cut.tokens * percent / 100)));
+        select_cutting(candidates, max_distance, budget, cut).unwrap()
     }
 
     #[test]
@@ -181,9 +198,24 @@ mod tests {
             (&[(0.1, 600), (0.2, 5)], vec![Selected, OverBudget], None),
             (&[(0.9, 700), (0.1, 5)], vec![OverThreshold, Selected], None),
         ] {
-            let (selection, made) = select_cutting(&candidates(pairs), 0.85, 600);
+            let (selection, made) = cutting(&candidates(pairs), 0.85, 600, 100);
             assert_eq!(selection.decisions, decisions, "{pairs:?}");
             assert_eq!(made.map(|cut| (cut.position, cut.tokens)), cut, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn a_cut_chunk_uses_the_tokens_of_its_beginning() {
+        let candidates = candidates(&[(0.1, 300), (0.2, 400), (0.3, 5)]);
+        for (percent, decisions, used) in [
+            (100, [Selected, Selected, OverBudget], 600),
+            (40, [Selected, Selected, OverBudget], 420),
+            // Not even a sentence fits.
+            (0, [Selected, OverBudget, Selected], 305),
+        ] {
+            let (selection, cut) = cutting(&candidates, 0.85, 600, percent);
+            assert_eq!((&*selection.decisions, selection.used_tokens), (&decisions[..], used), "{percent}");
+            assert_eq!(cut.is_some(), percent > 0);
         }
     }
 
@@ -207,7 +239,7 @@ mod tests {
             budget in 0_u64..3000,
         ) {
             let candidates = candidates(&pairs);
-            let (selection, cut) = select_cutting(&candidates, 1.0, budget);
+            let (selection, cut) = cutting(&candidates, 1.0, budget, 100);
             prop_assert_eq!(selection.decisions.len(), candidates.len());
             prop_assert!(selection.used_tokens <= budget);
             if let Some(Cut { position, tokens }) = cut {

@@ -17,7 +17,7 @@ pub use relaying::{Broken, Relaying, Verdict};
 pub use rewriting::{Change, Rewriting};
 pub use strict::{MAX_CHOICES, MAX_HELD_CALL_BYTES, ToolCall, UNCHECKED, Unchecked};
 pub use tokens::{AnswerTooLong, MAX_ANSWER_BYTES, TokenReader, token_event};
-pub use whole::{Choice, Whole, with_changes};
+pub use whole::{Choice, Whole, as_events, with_changes};
 
 /// The largest event that is buffered, in bytes. A chunk of an answer has a few hundred bytes.
 pub const MAX_EVENT_BYTES: usize = 4 << 20;

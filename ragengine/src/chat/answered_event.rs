@@ -17,9 +17,9 @@ pub(super) struct PendingEvent {
 }
 
 impl PendingEvent {
-    /// Prepares the event about the answer to a question for which so many chunks were found. None if no events are
-    /// published.
-    pub fn new(app: &App, caller: &Caller, asked: &Asked, started: Instant, found: usize) -> Option<Self> {
+    /// Prepares the event about the answer to a question for which so many chunks were found, if that is known. None if
+    /// no events are published.
+    pub fn new(app: &App, caller: &Caller, asked: &Asked, started: Instant, found: Option<u64>) -> Option<Self> {
         let events = app.events.get().filter(|_| asked.on.events)?;
         let event = ResponseGenerated {
             query: asked.turn.user_prompt.clone(),
@@ -27,19 +27,25 @@ impl PendingEvent {
             model_id: asked.served.name.clone(),
             latency_ms: None,
             citation_count: None,
-            retrieval_count: u64::try_from(found).ok(),
+            retrieval_count: found,
             user_id: user_id(caller),
         };
         Some(Self { events: Arc::clone(events), started, event })
     }
 
-    /// Publishes it with the answer. The number of citations is unknown if they are not checked.
-    pub fn publish(self, answer: &str, citations: Option<usize>) {
+    /// The event about an answer that is known to cite so many sources.
+    pub fn citing(mut self, citation_count: Option<u64>) -> Self {
+        self.event.citation_count = citation_count;
+        self
+    }
+
+    /// Publishes it with the answer. The number of citations is unknown if they are not checked, now or earlier.
+    pub fn publish(self, answer: &str, citation_count: Option<u64>) {
         let Self { events, started, event } = self;
         events.publish(ResponseGenerated {
             response: answer.to_owned(),
             latency_ms: u64::try_from(started.elapsed().as_millis()).ok(),
-            citation_count: citations.and_then(|citations| u64::try_from(citations).ok()),
+            citation_count: citation_count.or(event.citation_count),
             ..event
         });
     }

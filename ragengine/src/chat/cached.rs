@@ -41,6 +41,12 @@ pub struct Entry {
     /// The chunks in the prompt, as interactions refer to them.
     #[serde(default)]
     pub chunk_references: Vec<String>,
+    /// How many sources it cites. None if that was not checked, or an older version kept it.
+    #[serde(default)]
+    pub citation_count: Option<u64>,
+    /// How many chunks were found. None if an older version kept it.
+    #[serde(default)]
+    pub retrieval_count: Option<u64>,
     /// The vector of the question.
     pub vector: Vec<f32>,
 }
@@ -343,6 +349,15 @@ pub(crate) async fn voted_down(cache: &AnswerCache, keys: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_entry_of_an_older_version_is_read() {
+        let old = br#"{"answer":"So.","sources":"[]","citations":null,"node_ids":["n"],"vector":[0.5]}"#;
+        let old = entry(old).unwrap();
+        assert_eq!((old.citation_count, old.retrieval_count), (None, None));
+        let new = Entry { citation_count: Some(1), retrieval_count: Some(9), ..(*old).clone() };
+        assert_eq!(*entry(&serde_json::to_vec(&new).unwrap()).unwrap(), new);
+    }
 
     #[test]
     fn keys_are_read_as_they_were_written() {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tracing::warn;
 
-use super::passage::ChatPassage;
+use super::passage::{ChatPassage, page};
 
 /// How long an answer waits for the support of its citations.
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -19,19 +19,13 @@ const MAX_SENTENCES: usize = 100;
 
 /// What tells the passages from each other for a reader, in order.
 pub(super) fn cited_sources(passages: &[ChatPassage]) -> Vec<CitedSource<'_>> {
-    passages.iter().map(|passage| CitedSource { title: title(passage), page: page(passage) }).collect()
+    passages.iter().map(|passage| CitedSource { title: title(passage), page: page(&passage.chunk) }).collect()
 }
 
 /// The document's title, else its path, else its id.
 fn title(passage: &ChatPassage) -> &str {
     let titles = [known(passage, "title"), known(passage, "path")];
     titles.into_iter().flatten().find(|title| !title.trim().is_empty()).unwrap_or(&passage.chunk.doc_id)
-}
-
-/// The page, from the document's metadata.
-pub(super) fn page(passage: &ChatPassage) -> Option<u64> {
-    let page = passage.chunk.metadata.get("page")?;
-    page.as_u64().or_else(|| page.as_str()?.parse().ok())
 }
 
 fn known<'a>(passage: &'a ChatPassage, name: &str) -> Option<&'a str> {
@@ -43,7 +37,7 @@ pub(super) fn citation(number: usize, passage: &ChatPassage) -> Citation {
     let chunk = &passage.chunk;
     Citation {
         title: title(passage).to_owned(),
-        page: page(passage),
+        page: page(&passage.chunk),
         url: known(passage, "url").map(str::to_owned),
         number,
         doc_id: chunk.doc_id.clone(),

@@ -62,12 +62,12 @@ pub(super) struct Keeping {
 
 impl Keeping {
     /// Keeps an answer. Without a text nothing is kept, and equal questions go on alone.
-    async fn keep(self, text: Option<&str>, closed: &Closed) {
+    async fn keep(self, text: Option<&str>, citation_count: Option<u64>, closed: &Closed) {
         let Self { ticket, similarity, entry } = self;
         let sources = closed.sources.clone().unwrap_or_else(|| entry.sources.clone());
         let citations = closed.fields.iter().find(|(name, _)| *name == CITATIONS).map(|(_, value)| value.clone());
         let citations = citations.or_else(|| entry.citations.clone());
-        let kept = text.map(|text| Entry { answer: text.to_owned(), sources, citations, ..entry });
+        let kept = text.map(|text| Entry { answer: text.to_owned(), sources, citations, citation_count, ..entry });
         ticket.end(kept, similarity).await;
     }
 }
@@ -124,11 +124,11 @@ impl Closing {
             let cited: &[usize] = if end.is_blocked() { &[] } else { &cited.citations };
             closed = self.cite(cited, &citable, text).await;
         }
-        let citation_count = end.cited.as_ref().map(|cited| cited.citations.len());
+        let citation_count = end.cited.as_ref().and_then(|cited| u64::try_from(cited.citations.len()).ok());
         self.event.take().into_iter().for_each(|event| event.publish(text, citation_count));
         if let Some(keeping) = self.keeping.take() {
             let is_good = finish_reason == Some("stop") && end.is_good();
-            keeping.keep(is_good.then_some(text), &closed).await;
+            keeping.keep(is_good.then_some(text), citation_count, &closed).await;
         }
         if let Some(question) = self.question.take().and_then(|question| json_field("query", &question)) {
             closed.fields.insert(0, question);

@@ -1,17 +1,20 @@
 //! The context of a question: counts and selects the retrieved chunks, reads the selected ones, looks for earlier
 //! interactions, and writes the prompt.
 
+mod choosing;
+
 use std::sync::Arc;
 
+use choosing::{Chosen, CutChunk, render};
 use ragengine_client::wire::ExplainedChunk;
 use ragengine_compute::Waiter;
 use ragengine_engine::Candidates;
 use ragengine_index::IndexError;
 use ragengine_index::search::{Found, RetrievedChunk, TextOutcome};
 use ragengine_pipeline::finish::{FinishedPrompt, PromptInput, finish, without_blocks};
-use ragengine_pipeline::prompt::{Boundary, ConversationInput, Passage, block, source_block, standalone_question};
+use ragengine_pipeline::prompt::{Boundary, ConversationInput};
 use ragengine_pipeline::request::{ContextFormat, HistoryFormat};
-use ragengine_pipeline::select::{Candidate, Cut, Decision, Selection, beginning, is_near, select, select_cutting};
+use ragengine_pipeline::select::{Candidate, Decision, Selection};
 use serde_json::Value;
 
 use super::interactions::{self, Place};
@@ -19,15 +22,10 @@ use super::ongoing::Ongoing;
 use super::passage::{ChatPassage, passages, single};
 use super::question::Asked;
 use super::search;
-use super::tokens::TokenCounter;
 use crate::app::App;
 use crate::boundary::new_boundary;
 use crate::error::ApiError;
 use crate::report::{Selected, Stage};
-
-/// Blocks are counted with this number, because the number of a chunk differs between prompts. Shorter numbers do not
-/// have more tokens.
-const COUNTED_NUMBER: usize = 100;
 
 /// Up to three digits, numbers have the same count of tokens in every tokenizer whose counts add up.
 const LARGEST_NUMBER_OF_ONE_TOKEN: usize = 999;
@@ -58,20 +56,14 @@ pub(super) async fn build(
 ) -> Result<Context, ApiError> {
     let search::Found { vectors, candidates, max_distance, condensed_question } = found;
     let loaded = app.loaded()?;
-    let (counter, format) = (asked.served.counter.clone(), asked.on.context_format);
-    let counter_of_line = counter.clone();
-    let counting = move || Ok::<_, IndexError>((count(&candidates, &counter, format, max_distance)?, candidates));
-    let (counted, mut candidates) = loaded.search_pool.run(counting).await?;
-    let question_tokens =
-        condensed_question.as_deref().map_or(0, |question| counter_of_line.text(&standalone_question(question)));
-    let context_tokens = asked.budget.context_tokens.saturating_sub(question_tokens);
-    let (selection, cut) = if asked.cuts_chunks() {
-        select_cutting(&counted, max_distance, context_tokens)
-    } else {
-        (select(&counted, max_distance, context_tokens), None)
+    let (asked_of, question) = (Arc::clone(asked), condensed_question.clone());
+    let choosing = move || {
+        let chosen = Chosen::of(&asked_of, &candidates, question.as_deref(), max_distance)?;
+        Ok::<_, IndexError>((chosen, candidates))
     };
+    let (chosen, mut candidates) = loaded.search_pool.run(choosing).await?;
+    let Chosen { counted, selection, cut, tokens_left } = chosen;
     let boundary = new_boundary()?;
-    let tokens_left = context_tokens - selection.used_tokens;
     let place = Place { vectors: &vectors, boundary: &boundary, tokens_left };
     let interactions = interactions::part(app, asked, place, report).await?;
     let writing = Writing {
@@ -81,7 +73,6 @@ pub(super) async fn build(
         condensed_question,
         history_format: asked.history_format(&app.settings),
         cut,
-        limits: (max_distance, context_tokens),
         needs_vectors: asked.on.citations && app.settings.citations.verify,
     };
     if writing.needs_vectors {
@@ -91,28 +82,6 @@ pub(super) async fn build(
     report.stage_ends(Stage::Select);
     report.was_selected(selected, context.finished.as_ref().filter(|_| context.has_context));
     Ok(context)
-}
-
-/// Counts the tokens of each candidate within the threshold. Reads only chunks without a cached count.
-fn count(
-    candidates: &Candidates,
-    counter: &TokenCounter,
-    format: ContextFormat,
-    max_distance: f32,
-) -> Result<Vec<Candidate>, IndexError> {
-    let mut counted: Vec<Candidate> = candidates
-        .found()
-        .iter()
-        .map(|found| Candidate { distance: found.distance, tokens: 0, is_duplicate: found.is_duplicate })
-        .collect();
-    let is_counted = |candidate: &Candidate| is_near(candidate.distance, max_distance) && !candidate.is_duplicate;
-    let near: Vec<usize> = (0..counted.len()).filter(|&position| is_counted(&counted[position])).collect();
-    let counted_block = |found: &RetrievedChunk| counter.text(&render(format, COUNTED_NUMBER, found));
-    let tokens = candidates.token_counts(counter.id(format), &near, counted_block)?;
-    for (&position, tokens) in near.iter().zip(tokens) {
-        counted[position].tokens = tokens;
-    }
-    Ok(counted)
 }
 
 /// The state for writing a prompt.
@@ -125,10 +94,8 @@ struct Writing {
     /// The question that needs no history.
     condensed_question: Option<String>,
     history_format: HistoryFormat,
-    /// The chunk of which only the beginning goes into the prompt.
-    cut: Option<Cut>,
-    /// The threshold for the distance of chunks, and the tokens for context.
-    limits: (f32, u64),
+    /// The chunk of which only the beginning goes into the prompt. It is the last selected one.
+    cut: Option<CutChunk>,
     /// Whether the vectors of the passages are needed after the answer.
     needs_vectors: bool,
 }
@@ -142,16 +109,10 @@ impl Writing {
         counted: &[Candidate],
         mut selection: Selection,
     ) -> Result<(Context, Selected), ApiError> {
-        let mut positions: Vec<usize> = selection.selected().collect();
-        let mut selected = candidates.read(positions.iter().copied())?;
-        let cut = self.cut.and_then(|cut| self.beginning_of(cut, selected.pop()?));
-        if self.cut.is_some() && cut.is_none() {
-            // Not even a sentence of it fits. Chunks behind it may.
-            let (max_distance, context_tokens) = self.limits;
-            selection = select(counted, max_distance, context_tokens);
-            positions = selection.selected().collect();
-            selected = candidates.read(positions.iter().copied())?;
-        }
+        let positions: Vec<usize> = selection.selected().collect();
+        let cut = self.cut.as_ref().map(|cut| cut.chunk.clone());
+        let whole = positions.iter().copied().filter(|position| !self.is_cut(*position));
+        let selected = candidates.read(whole)?;
         let chunks = selected.iter().chain(&cut);
         let names: Vec<Name> =
             positions.iter().zip(chunks).map(|(position, chunk)| Name::of(*position, chunk)).collect();
@@ -166,7 +127,9 @@ impl Writing {
         for member in passages.drain(kept..).flat_map(|passage| passage.members) {
             let position = positions[member.place];
             selection.decisions[position] = Decision::OverBudget;
-            selection.used_tokens = selection.used_tokens.saturating_sub(counted[position].tokens);
+            let cut = self.cut.as_ref().filter(|cut| cut.position == position);
+            let tokens = cut.map_or(counted[position].tokens, |cut| cut.tokens);
+            selection.used_tokens = selection.used_tokens.saturating_sub(tokens);
         }
         let last_distance = selection.selected().map(|position| candidates.found()[position].distance);
         let reported = Selected {
@@ -181,15 +144,8 @@ impl Writing {
         Ok((Context { passages, finished, has_context, relevant }, reported))
     }
 
-    /// The beginning of a chunk that does not fit whole. None if not even a sentence does.
-    fn beginning_of(&self, cut: Cut, chunk: RetrievedChunk) -> Option<RetrievedChunk> {
-        let format = self.asked.on.context_format;
-        let tokens_of = |text: &str| {
-            let part = RetrievedChunk { text: text.to_owned(), ..chunk.clone() };
-            self.asked.served.counter.text(&render(format, COUNTED_NUMBER, &part))
-        };
-        let text = beginning(&chunk.text, cut.tokens, tokens_of)?.to_owned();
-        Some(RetrievedChunk { text, ..chunk })
+    fn is_cut(&self, position: usize) -> bool {
+        self.cut.as_ref().is_some_and(|cut| cut.position == position)
     }
 
     /// Adds the vectors of the chunks to the passages.
@@ -213,9 +169,8 @@ impl Writing {
             .enumerate()
             .map(|(number, passage)| render(self.asked.on.context_format, number + 1, &passage.chunk))
             .collect();
-        let is_cut = |position: usize| self.cut.is_some_and(|cut| cut.position == position);
         let tokens = |(passage, text): (&ChatPassage, &String)| match passage.members.as_slice() {
-            [only] if !is_cut(positions[only.place]) => counted[positions[only.place]].tokens,
+            [only] if !self.is_cut(positions[only.place]) => counted[positions[only.place]].tokens,
             _ => self.asked.served.counter.text(text),
         };
         Blocks { tokens: passages.iter().zip(&texts).map(tokens).collect(), texts }
@@ -249,15 +204,20 @@ impl Writing {
             interactions: self.interactions.as_deref(),
         };
         let (counter, waiter) = (&asked.served.counter, Waiter::default());
+        let counted = |messages: &[Value]| counter.conversation(messages, &waiter) + asked.tools_tokens;
         // Separators are between blocks with sources, so their counts do not add up.
         let adds_up = asked.on.context_format == ContextFormat::Numbered
             && counter.adds_up()
             && (1..=LARGEST_NUMBER_OF_ONE_TOKEN).contains(&blocks.len());
         let finished = if adds_up {
-            let without_blocks = counter.conversation(&without_blocks(&given), &waiter) + asked.tools_tokens;
-            finish(&given, blocks, |_, kept| without_blocks + block_tokens[..kept].iter().sum::<u64>())?
+            let without_blocks = counted(&without_blocks(&given));
+            // Without blocks, their instructions are left out, and perhaps the standalone question.
+            finish(&given, blocks, |messages, kept| match kept {
+                0 => counted(messages),
+                _ => without_blocks + block_tokens[..kept].iter().sum::<u64>(),
+            })?
         } else {
-            finish(&given, blocks, |messages, _| counter.conversation(messages, &waiter) + asked.tools_tokens)?
+            finish(&given, blocks, |messages, _| counted(messages))?
         };
         Ok(Some(finished).filter(|finished| is_needed(finished.blocks)))
     }
@@ -313,15 +273,4 @@ impl Name {
 struct Blocks {
     texts: Vec<String>,
     tokens: Vec<u64>,
-}
-
-/// A block of the prompt.
-fn render(format: ContextFormat, number: usize, found: &RetrievedChunk) -> String {
-    let known = |name: &str| found.metadata.get(name).and_then(Value::as_str);
-    if format == ContextFormat::Source {
-        return source_block(known("url").or_else(|| known("path")).unwrap_or(&found.doc_id), &found.text);
-    }
-    let page = found.metadata.get("page").and_then(|page| page.as_u64().or_else(|| page.as_str()?.parse().ok()));
-    let heading = found.heading.as_deref();
-    block(number, &Passage { title: known("title"), heading, url: known("url"), page, text: &found.text })
 }

@@ -26,8 +26,8 @@ pub(super) struct Member {
     pub vector: Option<Vec<f32>>,
 }
 
-/// The passages of the selected chunks, which are in the order of their rank. Neighbours are joined unless nothing is
-/// done about chunks that say the same.
+/// The passages of the selected chunks, which are in the order of their rank. Neighbours on a page are joined unless
+/// nothing is done about chunks that say the same.
 pub(super) fn passages(selected: Vec<RetrievedChunk>, diversity: Diversity) -> Vec<ChatPassage> {
     if diversity == Diversity::None {
         return selected.into_iter().enumerate().map(|(place, chunk)| single(place, chunk)).collect();
@@ -37,6 +37,7 @@ pub(super) fn passages(selected: Vec<RetrievedChunk>, diversity: Diversity) -> V
         .map(|chunk| Selected {
             document: chunk.doc_id.as_str(),
             ordinal: chunk.ordinal,
+            page: page(chunk),
             bytes: None,
             text: &chunk.text,
         })
@@ -52,6 +53,12 @@ pub(super) fn passages(selected: Vec<RetrievedChunk>, diversity: Diversity) -> V
         ChatPassage { chunk, members }
     };
     joined(&parts).into_iter().map(passage).collect()
+}
+
+/// The page of a chunk, from its metadata.
+pub(super) fn page(chunk: &RetrievedChunk) -> Option<u64> {
+    let page = chunk.metadata.get("page")?;
+    page.as_u64().or_else(|| page.as_str()?.parse().ok())
 }
 
 /// A passage of one chunk, whose place in the list of selected chunks is given.

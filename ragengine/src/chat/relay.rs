@@ -104,9 +104,8 @@ impl Source {
         if let Self::Sending { reply, passing, .. } = self {
             match reply.await {
                 Ok(Reply::Stream(stream)) => *self = Self::of(stream, passing.take()?),
-                Ok(Reply::Whole(_)) => {
-                    return Some(Err(LlmError::Nonsense("expected an event stream".to_owned())));
-                }
+                // The client has comments already, so it cannot get the reply as it is.
+                Ok(Reply::Whole(whole)) => *self = Self::of(whole.into_stream(), passing.take()?),
                 Err(error) => {
                     return Some(Err(match passing {
                         Some(passing) => passing.shown(error),

@@ -21,6 +21,9 @@ use crate::retrieval::stages::Endpoint;
 /// The chat template of a turn takes as long to fill in as about this many bytes take to count.
 const BYTES_OF_TEMPLATE: usize = 256;
 
+/// The question beside which each turn is counted.
+const COUNTED_QUESTION: &str = "And then?";
+
 /// The newest turns of a session that fit into the context window.
 #[derive(Default)]
 pub(super) struct History {
@@ -47,26 +50,19 @@ impl History {
             return Ok(Self::default());
         }
         let bytes: usize = turns.iter().map(|turn| BYTES_OF_TEMPLATE + turn.question.len() + turn.answer.len()).sum();
-        let question_bytes = question.query.len();
         let shares = window_shares(&app.settings, question.endpoint, served.window_tokens);
-        let (counter, question) = (served.counter.clone(), message("user", &question.query));
+        let counter = served.counter.clone();
         let fit = move |caller: &Waiter| {
             let count = |messages: &[Map<String, Value>]| {
                 let messages: Vec<Value> = messages.iter().cloned().map(Value::from).collect();
                 counter.conversation(&messages, caller)
             };
-            // The question is in every count, because a template may add instructions to a conversation.
-            let of_turn = |turn: &PastTurn| {
-                let [asked, answered] = messages(turn);
-                if caller.has_left() {
-                    return u64::MAX;
-                }
-                count(&[asked, answered, question.clone()]).saturating_sub(question_tokens)
-            };
+            let tokens_of = turn_counter(count);
+            let of_turn = |turn: &PastTurn| if caller.has_left() { u64::MAX } else { tokens_of(turn) };
             let (turns, tokens) = newest(turns, history_tokens(&shares, question_tokens), of_turn);
             Ok::<_, ApiError>(Self { turns, tokens })
         };
-        if bytes + question_bytes <= COUNTED_AT_ONCE_BYTES {
+        if bytes <= COUNTED_AT_ONCE_BYTES {
             return fit(&Waiter::default());
         }
         compute::run_on_thread(fit).await
@@ -108,6 +104,20 @@ fn parameters(settings: &ChatEndpoint, endpoint: Endpoint) -> Map<String, Value>
     fixed.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
+/// Counts the tokens of turns, given what counts those of a conversation.
+///
+/// A template may add instructions to a conversation, and many need a question at its end. So a turn has what it adds
+/// to a question. Any question does, because a template sets a question apart from what is before it: a short one
+/// saves counting a long one for every turn. The count of the whole conversation decides later what fits beside it.
+fn turn_counter(count: impl Fn(&[Map<String, Value>]) -> u64) -> impl Fn(&PastTurn) -> u64 {
+    let question = message("user", COUNTED_QUESTION);
+    let alone = count(std::slice::from_ref(&question));
+    move |turn| {
+        let [asked, answered] = messages(turn);
+        count(&[asked, answered, question.clone()]).saturating_sub(alone)
+    }
+}
+
 fn messages(turn: &PastTurn) -> [Map<String, Value>; 2] {
     [message("user", &turn.question), message("assistant", &turn.answer)]
 }
@@ -117,4 +127,35 @@ fn message(role: &str, content: &str) -> Map<String, Value> {
         .map(|(name, value)| (name.to_owned(), value))
         .into_iter()
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_has_what_it_adds_to_a_question() {
+        // A template with instructions, and with marks around each message.
+        let count = |messages: &[Map<String, Value>]| {
+            let lengths = messages.iter().map(|message| 3 + message["content"].as_str().unwrap().len());
+            100 + lengths.sum::<usize>() as u64
+        };
+        let tokens_of = turn_counter(count);
+        for (question, answer) in [("Due?", "In May."), ("", ""), (&*"long ".repeat(1000), "No.")] {
+            let turn = PastTurn { question: question.to_owned(), answer: answer.to_owned() };
+            assert_eq!(tokens_of(&turn), (6 + question.len() + answer.len()) as u64, "{turn:?}");
+        }
+    }
+
+    #[test]
+    fn the_question_alone_is_counted_once() {
+        let counted = std::cell::RefCell::new(Vec::new());
+        let tokens_of = turn_counter(|messages| {
+            counted.borrow_mut().push(messages.len());
+            messages.iter().map(|message| message["content"].as_str().unwrap().len() as u64).sum()
+        });
+        let turn = PastTurn { question: "a".to_owned(), answer: "b".to_owned() };
+        assert_eq!([tokens_of(&turn), tokens_of(&turn)], [2, 2]);
+        assert_eq!(*counted.borrow(), [1, 3, 3]);
+    }
 }

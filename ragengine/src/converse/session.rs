@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ragengine_errors::Logged as _;
 use ragengine_pipeline::history::PastTurn;
+use ragengine_pipeline::openai::MAX_MESSAGES;
 use ragengine_stores::{Joined, Newest, SessionKey, SessionStore, StoreError, Turn};
 use serde::Serialize;
 use tokio::time::timeout;
@@ -23,8 +24,11 @@ const MAX_BYTES: u64 = 4 << 20;
 /// The least tokens of a turn, with its template.
 const TOKENS_PER_TURN: u64 = 16;
 
-/// The turns of a session that are read for a prompt or shown at most. The stores keep no more.
+/// The turns of a session that are shown at most. The stores keep no more.
 const MAX_TURNS: usize = 10_000;
+
+/// The turns that are read for a prompt at most: each is two messages of the request, and the question is another one.
+const MAX_PROMPT_TURNS: usize = (MAX_MESSAGES - 1) / 2;
 
 /// The turns of a history that is shown, and the bytes of their texts and sources, at most.
 const SHOWN: Newest = Newest { turns: MAX_TURNS, bytes: 8 << 20 };
@@ -104,8 +108,7 @@ pub(super) async fn join(app: &App, caller: &Caller, id: &SessionId, window_toke
     let Ok(store) = store(app) else { return Err(Down(StoreError::Unavailable("not ready".to_owned()))) };
     let bytes = usize::try_from(window_tokens.saturating_mul(BYTES_PER_TOKEN).min(MAX_BYTES)).unwrap_or(usize::MAX);
     let key = id.key(caller);
-    let turns = usize::try_from(window_tokens / TOKENS_PER_TURN).unwrap_or(MAX_TURNS).clamp(1, MAX_TURNS);
-    let joining = store.join(&key, Newest { turns, bytes });
+    let joining = store.join(&key, Newest { turns: prompt_turns(window_tokens), bytes });
     let joined = timeout(app.stage_timeouts.session, joining).await.unwrap_or(Err(StoreError::Timeout));
     let Joined { seq, turns, is_new } = joined.map_err(Down)?;
     if is_new {
@@ -116,6 +119,11 @@ pub(super) async fn join(app: &App, caller: &Caller, id: &SessionId, window_toke
         turns: turns.collect(),
         place: Place { store: Arc::clone(store), key, seq, open_turns: Arc::clone(&app.open_turns) },
     })
+}
+
+/// The turns that are read for a prompt, given the window.
+fn prompt_turns(window_tokens: u64) -> usize {
+    usize::try_from(window_tokens / TOKENS_PER_TURN).unwrap_or(MAX_PROMPT_TURNS).clamp(1, MAX_PROMPT_TURNS)
 }
 
 /// The turns of a session that its history shows, oldest first.
@@ -145,6 +153,14 @@ fn store(app: &App) -> Result<&Arc<SessionStore>, ApiError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_history_of_any_window_is_a_request() {
+        for (window_tokens, turns) in [(0, 1), (4096, 256), (79_984, 4_999), (1_000_000, 4_999), (u64::MAX, 4_999)] {
+            assert_eq!(prompt_turns(window_tokens), turns, "{window_tokens}");
+        }
+        const { assert!(2 * MAX_PROMPT_TURNS < MAX_MESSAGES) };
+    }
 
     #[test]
     fn an_id_has_a_safe_form() {

@@ -3,7 +3,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use ragengine_embedding::Secret;
-use ragengine_pipeline::stream::{Broken, Piece, Reader, Usage};
+use ragengine_pipeline::stream::{Broken, Piece, Reader, Usage, as_events};
 
 use super::LlmError;
 use super::answer::Answer;
@@ -41,6 +41,21 @@ impl WholeReply {
         let raw = self.0.body().await?;
         ragengine_compute::run(raw.len(), move |_| Answer::read(content_type, raw)).await
     }
+
+    /// The answer as a stream, for a client whose stream has begun. All its events come at once, at the end.
+    pub fn into_stream(self) -> StreamReply {
+        StreamReply(Source::Whole(self))
+    }
+
+    async fn events(self) -> Result<Bytes, LlmError> {
+        let answer = self.answer().await?;
+        let bytes = answer.raw.len();
+        let write = move |_: &_| {
+            let events = as_events(answer.json()?).map(Bytes::from);
+            events.ok_or_else(|| LlmError::Nonsense("its reply has no choices".to_owned()))
+        };
+        ragengine_compute::run(bytes, write).await
+    }
 }
 
 /// A stream whose events are still arriving.
@@ -48,6 +63,7 @@ pub struct StreamReply(Source);
 
 enum Source {
     Upstream(UpstreamReply),
+    Whole(WholeReply),
     BuiltIn { events: Vec<String>, usage: Usage },
 }
 
@@ -60,7 +76,7 @@ impl StreamReply {
     /// The tokens of the answer. None unless they are known before the stream starts.
     pub fn usage(&self) -> Option<Usage> {
         match &self.0 {
-            Source::Upstream(_) => None,
+            Source::Upstream(_) | Source::Whole(_) => None,
             Source::BuiltIn { usage, .. } => Some(*usage),
         }
     }
@@ -68,7 +84,7 @@ impl StreamReply {
     /// The stream as typed deltas.
     pub fn events(self) -> EventStream {
         let api_key = match &self.0 {
-            Source::Upstream(reply) => reply.api_key().cloned(),
+            Source::Upstream(reply) | Source::Whole(WholeReply(reply)) => reply.api_key().cloned(),
             Source::BuiltIn { .. } => None,
         };
         EventStream { pieces: self.pieces(), reader: Reader::default(), has_ended: false, api_key }
@@ -79,6 +95,7 @@ impl StreamReply {
     pub fn pieces(self) -> BoxStream<'static, Result<Bytes, LlmError>> {
         match self.0 {
             Source::Upstream(reply) => reply.pieces().fuse().boxed(),
+            Source::Whole(whole) => stream::once(whole.events()).fuse().boxed(),
             Source::BuiltIn { events, .. } => {
                 stream::iter(events.into_iter().map(|event| Ok(event.into()))).fuse().boxed()
             }

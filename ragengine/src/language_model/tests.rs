@@ -130,6 +130,13 @@ async fn two_choices_of_a_stream_keep_their_numbers() {
 async fn a_whole_answer_to_a_question_for_a_stream_is_read_too() {
     let Reply::Whole(whole) = endpoint().await.stream(question("whole")).await.unwrap() else { panic!("a stream") };
     assert_eq!(whole.answer().await.unwrap().said.usage, Some(USAGE));
+
+    let Reply::Whole(whole) = endpoint().await.stream(question("whole")).await.unwrap() else { panic!("a stream") };
+    let (deltas, usage, error) = said(Reply::Stream(whole.into_stream())).await;
+    let ends = [delta(1, "", Some("length")), delta(0, "", Some("stop"))];
+    assert_eq!(deltas, [[delta(1, "b", None), delta(0, "a", None)], ends].concat());
+    assert_eq!(usage, Some(USAGE));
+    assert!(error.is_none(), "{error:?}");
 }
 
 #[tokio::test]

@@ -26,7 +26,8 @@ async fn server(broker: &TestRabbitMq) -> Server {
     fs::write(&password, PASSWORD).unwrap();
     let yaml = format!(
         "inferenceService: {{url: '{}'}}\nretrieval: {{maxDistance: 1.1}}\nendpoints: {{chat: {{reformulate: false}}}}\n\
-         events: {{url: '{}', password: {{file: {}}}}}\nstateNamespace: team.docs",
+         events: {{url: '{}', password: {{file: {}}}}}\nstateNamespace: team.docs\n\
+         cache: {{minSimilarity: 0.5}}",
         upstream.url,
         broker.url(USER),
         password.display()
@@ -56,12 +57,20 @@ async fn a_question_and_its_answer_are_events() {
     assert_eq!(event(&mut consumer).await, ("analytics.query.submitted".to_owned(), submitted));
     let (key, mut answered) = event(&mut consumer).await;
     assert!(answered["latency_ms"].is_u64() && answered["retrieval_count"].as_u64() > Some(0), "{answered}");
+    let found = answered["retrieval_count"].clone();
     for measured in ["latency_ms", "retrieval_count"] {
         answered[measured] = json!(0);
     }
     let expected = json!({"query": question, "response": "In May [1].", "model_id": "served", "latency_ms": 0,
         "citation_count": 1, "retrieval_count": 0, "user_id": null});
     assert_eq!((key.as_str(), answered), ("analytics.response.generated", expected));
+
+    // An answer that is given again has the same numbers.
+    let again = server.post("/chat", &json!({"query": question})).await;
+    assert_eq!(again.headers["x-cache"], "hit");
+    assert_eq!(event(&mut consumer).await.0, "analytics.query.submitted");
+    let (_, answered) = event(&mut consumer).await;
+    assert_eq!((&answered["citation_count"], &answered["retrieval_count"]), (&json!(1), &found));
 
     // A stream has the same events. A request can turn them off.
     server.post("/chat", &json!({"query": question, "stream": true, "pipeline": {"events": false}})).await;

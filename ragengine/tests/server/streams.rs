@@ -242,6 +242,22 @@ async fn a_stream_begins_before_a_slow_model_answers() {
 }
 
 #[tokio::test]
+async fn a_whole_answer_after_a_stream_has_begun_becomes_its_events() {
+    let go_on = Arc::new(Notify::new());
+    let whole = || {
+        let mut reply = crate::support::upstream::completion("Hello");
+        reply["choices"][0]["finish_reason"] = json!("stop");
+        crate::support::upstream::json_reply(200, &reply)
+    };
+    let server = Server::start(&short_keep_alive(&slow_to_begin(&go_on, whole).await)).await;
+    let text = read_through_a_pause(&server, &go_on).await;
+    let (chunks, is_done) = events(text.trim_start_matches(COMMENT));
+    assert_eq!((is_done, chunks.len()), (true, 2), "{text}");
+    assert_eq!(chunks[0]["choices"][0]["delta"]["content"], "Hello");
+    assert_eq!(chunks[1]["choices"][0]["finish_reason"], "stop");
+}
+
+#[tokio::test]
 async fn an_error_after_a_stream_has_begun_is_its_last_event() {
     let go_on = Arc::new(Notify::new());
     let refusal =

@@ -1,49 +1,103 @@
-//! Markers such as `[1]` and `[1, 2]`. Some models write full-width brackets.
+//! Markers such as `[1]`, `[1, 2]` and `[1-3]`. Some models write full-width brackets.
 
 mod link;
+mod list;
 
-use super::scan::{Look, Place, Reading, Syntax, Window};
+use list::List;
 
-/// The syntax of markers. Links, their definitions, indices such as `values[1]` and escaped brackets are no markers.
+use super::scan::{Look, Name, Place, Reading, Syntax, Window};
+use crate::prompt::escape::begins_with_field;
+
+/// The syntax of markers. Indices in code such as `row_values[1]` and escaped brackets are no markers.
 #[derive(Debug)]
 pub(super) struct Markers;
 
+/// A marker as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Marker {
+    numbers: Vec<usize>,
+    written: String,
+    /// The length of the brackets, in bytes. The address of a link may follow.
+    bracket_bytes: usize,
+    /// It is a marker whatever its numbers are.
+    is_certain: bool,
+}
+
+impl Marker {
+    /// The numbers of sources, each 1 to `count` if the marker is not certain. None if this is text: a number directly
+    /// after a word, a range or a link names sources only if all its numbers are sources.
+    pub(super) fn numbers(&self, count: usize) -> Option<&[usize]> {
+        let is_of_sources = || self.numbers.iter().all(|number| (1..=count).contains(number));
+        (self.is_certain || is_of_sources()).then_some(&*self.numbers)
+    }
+
+    /// The whole text.
+    pub(super) fn written(&self) -> &str {
+        &self.written
+    }
+
+    /// The address of the link, with what precedes it. It may be empty.
+    pub(super) fn address(&self) -> &str {
+        &self.written[self.bracket_bytes..]
+    }
+}
+
 impl Syntax for Markers {
-    /// The numbers of the sources, as written.
-    type Item = Vec<usize>;
+    type Item = Marker;
 
     fn begins(character: char) -> bool {
         closing(character).is_some()
     }
 
-    fn read(window: Window<'_>, place: Place) -> Reading<Vec<usize>> {
+    fn read(window: Window<'_>, place: Place) -> Reading<Marker> {
         let opening = window.text.chars().next().unwrap_or_default();
         let text = Reading::Text(opening.len_utf8());
         let is_square = opening == '[';
-        let Some(closing) = closing(opening).filter(|_| !(is_square && is_index(place))) else { return text };
-        let (bytes, numbers) = match numbers(window, closing) {
-            Reading::Item(bytes, numbers) => (bytes, numbers),
+        let Some(closing) = closing(opening) else { return text };
+        let (bracket_bytes, list) = match list::read(window, closing) {
+            Reading::Item(bytes, list) => (bytes, list),
             Reading::Open => return Reading::Open,
             Reading::Text(_) => return text,
         };
-        let after = window.from(bytes);
+        let after = window.from(bracket_bytes);
+        let index = if is_square { index(&list, place.name, after) } else { Look::No };
         let link = match after.text.chars().next() {
             None if is_square => after.ended(),
             Some('(') if is_square => link::target(after),
             Some(':') if is_square && place.is_line_start => link::definition(after),
             _ => Look::No,
         };
-        match link {
-            Look::Open => Reading::Open,
-            Look::Yes(link_bytes) => Reading::Text(bytes + link_bytes),
-            Look::No => Reading::Item(bytes, numbers),
-        }
+        let address_bytes = match (index, link) {
+            (Look::Yes(_), _) => return text,
+            (Look::Open, _) | (_, Look::Open) => return Reading::Open,
+            (Look::No, Look::Yes(bytes)) => bytes,
+            (Look::No, Look::No) => 0,
+        };
+        let bytes = bracket_bytes + address_bytes;
+        let is_certain = list.has_only_commas && address_bytes == 0 && !(is_square && follows_word(place));
+        let written = window.text[..bytes].to_owned();
+        Reading::Item(bytes, Marker { numbers: list.numbers, written, bracket_bytes, is_certain })
     }
 }
 
-/// Whether a bracket at this place is an index in code, or belongs to a link. Scripts without spaces have markers
-/// directly after a letter.
-fn is_index(place: Place) -> bool {
+/// Whether a number in square brackets is an index in code, given the name before it and the text after it. Passages
+/// are escaped by the same rule: prose also cites sources directly after a word, so an index needs a sign of code.
+fn index(list: &List, name: Name, after: Window<'_>) -> Look {
+    const ASSIGNMENT: &str = " = ";
+    if !list.is_plain || !name.has_letter() {
+        return Look::No;
+    }
+    let is_zero = list.numbers.iter().all(|number| *number == 0);
+    if is_zero || name.has_inner_underscore() || after.text.starts_with(ASSIGNMENT) || begins_with_field(after.text) {
+        return Look::Yes(0);
+    }
+    let may_become_code = ASSIGNMENT.starts_with(after.text) || after.text == ".";
+    if may_become_code { after.ended() } else { Look::No }
+}
+
+/// Whether a square bracket at this place follows a word, or what may be code or a link. Scripts without spaces have
+/// markers directly after a letter.
+fn follows_word(place: Place) -> bool {
     let is_word = |character: char| character.is_alphanumeric() && !is_unspaced(character);
     let previous = place.previous.filter(|_| !place.is_after_item);
     previous.is_some_and(|character| is_word(character) || matches!(character, '_' | ')' | ']'))
@@ -66,45 +120,4 @@ fn closing(opening: char) -> Option<char> {
         '\u{ff3b}' => Some('\u{ff3d}'),
         _ => None,
     }
-}
-
-/// Reads one or more numbers in brackets, with commas between them.
-fn numbers(window: Window<'_>, closing: char) -> Reading<Vec<usize>> {
-    let mut numbers = Vec::new();
-    let mut number: Option<usize> = None;
-    let (mut is_number_over, mut has_break) = (false, false);
-    for (at, character) in window.text.char_indices().skip(1) {
-        let has_number = number.is_some();
-        match character {
-            _ if digit(character).is_some() && !is_number_over => {
-                let digit = digit(character).unwrap_or_default();
-                // The largest number stays the largest.
-                number = Some(number.unwrap_or_default().saturating_mul(10).saturating_add(digit));
-            }
-            ',' | '\u{ff0c}' | '\u{3001}' if has_number => {
-                numbers.extend(number.take());
-                is_number_over = false;
-            }
-            _ if character == closing && has_number => {
-                numbers.extend(number);
-                return Reading::Item(at + character.len_utf8(), numbers);
-            }
-            // An empty line ends a paragraph.
-            '\n' if has_break => return Reading::Text(1),
-            _ if character.is_whitespace() => {
-                is_number_over = has_number;
-                has_break |= character == '\n';
-            }
-            _ => return Reading::Text(1),
-        }
-    }
-    if window.is_whole { Reading::Text(1) } else { Reading::Open }
-}
-
-fn digit(character: char) -> Option<usize> {
-    let ascii = match character {
-        '\u{ff10}'..='\u{ff19}' => u32::from(character) - 0xff10,
-        _ => character.to_digit(10)?,
-    };
-    usize::try_from(ascii).ok()
 }

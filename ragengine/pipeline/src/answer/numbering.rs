@@ -55,6 +55,11 @@ impl Numbering {
         self.run += 1;
     }
 
+    /// The number of sources.
+    pub(super) fn source_count(&self) -> usize {
+        self.first_alike.len()
+    }
+
     /// The sources by their new numbers.
     pub(super) fn citations(&self) -> &[usize] {
         &self.citations

@@ -4,10 +4,12 @@
 //! text is held back, and the work is linear.
 
 mod line;
+mod name;
 mod span;
 pub(crate) mod window;
 
 use line::{Fence, Kind};
+pub(crate) use name::Name;
 pub(crate) use window::{Look, Window};
 
 /// A part of the text.
@@ -46,6 +48,8 @@ pub(crate) trait Syntax {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) previous: Option<char>,
+    /// The name that ends here. A sign ends it.
+    pub(crate) name: Name,
     /// A sign ends here.
     pub(crate) is_after_item: bool,
     /// Only white space precedes in the line.
@@ -56,7 +60,7 @@ pub(crate) struct Place {
 
 impl Default for Place {
     fn default() -> Self {
-        Self { previous: None, is_after_item: false, is_line_start: true, is_unread_line: true }
+        Self { previous: None, name: Name::default(), is_after_item: false, is_line_start: true, is_unread_line: true }
     }
 }
 
@@ -67,12 +71,13 @@ impl Place {
         self.is_line_start = (self.is_line_start || has_break) && line.trim().is_empty();
         self.is_unread_line = last == '\n';
         self.previous = Some(last);
+        self.name.pass(text);
         self.is_after_item = false;
     }
 
     fn pass_item(&mut self, text: &str) {
         self.pass(text);
-        (self.is_after_item, self.is_line_start) = (true, false);
+        (self.name, self.is_after_item, self.is_line_start) = (Name::default(), true, false);
     }
 }
 

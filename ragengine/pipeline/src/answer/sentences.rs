@@ -1,6 +1,6 @@
 //! The sentences that cite a source.
 
-use super::marker::Markers;
+use super::marker::{Marker, Markers};
 use super::scan::{Scanner, Token};
 use super::tidy::Tidy;
 use crate::sentences::sentence_ends;
@@ -8,7 +8,7 @@ use crate::sentences::sentence_ends;
 /// The sentences with each number, in reading order and without markers: the first list is that of `[1]`. The text is
 /// an answer with its new numbers, `count` many. A marker after the end of a sentence belongs to that sentence.
 pub fn cited_sentences(text: &str, count: usize) -> Vec<Vec<String>> {
-    let (text, places) = bare(text);
+    let (text, places) = bare(text, count);
     let ends = sentence_ends(&text);
     let mut cited = vec![Vec::new(); count];
     let mut latest = vec![None; count];
@@ -25,15 +25,19 @@ pub fn cited_sentences(text: &str, count: usize) -> Vec<Vec<String>> {
 }
 
 /// The text without markers, and each number with the offset of its marker.
-fn bare(text: &str) -> (String, Vec<(usize, usize)>) {
+fn bare(text: &str, count: usize) -> (String, Vec<(usize, usize)>) {
     let (mut scanner, mut tidy, mut places) = (Scanner::<Markers>::default(), Tidy::default(), Vec::new());
-    let mut add = |token: Token<'_, Vec<usize>>| match token {
+    let mut add = |token: Token<'_, Marker>| match token {
         Token::Text(text) => tidy.text(text),
-        Token::Item(numbers) => {
-            let at = tidy.written().len();
-            places.extend(numbers.into_iter().map(|number| (number, at)));
-            tidy.vanish();
-        }
+        Token::Item(marker) => match marker.numbers(count) {
+            None => tidy.text(marker.written()),
+            Some(numbers) => {
+                let at = tidy.written().len();
+                places.extend(numbers.iter().map(|number| (*number, at)));
+                tidy.vanish();
+                tidy.text(marker.address());
+            }
+        },
     };
     scanner.push(text, &mut add);
     scanner.finish(&mut add);

@@ -1,7 +1,7 @@
 //! Cites an answer while it arrives.
 
 use super::first_sentence::{Opening, has_phrase};
-use super::marker::Markers;
+use super::marker::{Marker, Markers};
 use super::numbering::Numbering;
 use super::scan::{Scanner, Token};
 use super::tidy::{Tidy, is_blank};
@@ -92,34 +92,51 @@ struct Body {
 }
 
 impl Body {
-    fn add(&mut self, token: Token<'_, Vec<usize>>) {
-        if self.fate == Fate::Unread {
-            match &token {
-                Token::Text(text) => self.opening.text(text),
-                Token::Item(numbers) => self.opening.marker(numbers.len()),
-            }
-        }
-        if matches!(self.fate, Fate::Unread | Fate::Insufficient) {
-            match &token {
-                Token::Text(text) => self.bare.text(text),
-                Token::Item(_) => self.bare.vanish(),
-            }
-        }
-        if matches!(self.fate, Fate::Unread | Fate::Uncited | Fate::Cited) {
-            match &token {
-                Token::Text(text) => {
-                    if !text.chars().all(is_blank) {
-                        self.numbering.end_run();
-                    }
-                    self.numbered.text(text);
+    fn add(&mut self, token: Token<'_, Marker>) {
+        match token {
+            Token::Text(text) => self.text(text),
+            Token::Item(marker) => match marker.numbers(self.numbering.source_count()) {
+                None => self.text(marker.written()),
+                Some(numbers) if marker.address().is_empty() => self.marker(numbers),
+                Some(numbers) => {
+                    // An address needs its number, also if the one before it is the same.
+                    self.numbering.end_run();
+                    self.marker(numbers);
+                    self.text(marker.address());
                 }
-                Token::Item(numbers) => match self.numbering.marker(numbers) {
-                    Some(marker) => self.numbered.marker(&marker),
-                    None => self.numbered.vanish(),
-                },
-            }
+            },
         }
         self.decide(false);
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.fate == Fate::Unread {
+            self.opening.text(text);
+        }
+        if matches!(self.fate, Fate::Unread | Fate::Insufficient) {
+            self.bare.text(text);
+        }
+        if matches!(self.fate, Fate::Unread | Fate::Uncited | Fate::Cited) {
+            if !text.chars().all(is_blank) {
+                self.numbering.end_run();
+            }
+            self.numbered.text(text);
+        }
+    }
+
+    fn marker(&mut self, numbers: &[usize]) {
+        if self.fate == Fate::Unread {
+            self.opening.marker(numbers.len());
+        }
+        if matches!(self.fate, Fate::Unread | Fate::Insufficient) {
+            self.bare.vanish();
+        }
+        if matches!(self.fate, Fate::Unread | Fate::Uncited | Fate::Cited) {
+            match self.numbering.marker(numbers) {
+                Some(marker) => self.numbered.marker(&marker),
+                None => self.numbered.vanish(),
+            }
+        }
     }
 
     fn decide(&mut self, is_last: bool) {

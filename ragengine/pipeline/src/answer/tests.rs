@@ -65,18 +65,22 @@ fn other_brackets_are_not_markers() {
         "\n\n> ~~~ a`b\n> x [5]\n> ~~~\n",
         "\n\n1. ```sh\n   x [5]\n   ```\n",
         "\n\n```\nx [5]",
-        // Indices in code, and words with a bracket directly after them.
-        "values[5], m[5][3], f(x)[5], a_[5], in full[5], 2020[5].",
-        // Links and their definitions, also if there are brackets in the address.
-        "[5](https://e/h), [5](<a b>), [5]( /a \"b\"), [5](), [5](/a_(b)_c).",
-        "[5](/(b)/[5]), [5](     /[5]), ![5](/[5])",
-        "[5](<a [5]>), [5](<a> 'title'), [5]( <>).",
-        "\n\n[5]: https://e/h\n  [3]: /h 'title'\n[5]: /[5]\r\n[5]: <a [5]>\n",
-        "\n\n[5]: https://e/h",
-        "\n\n[5]: <a b>",
-        "[text][5] and [a](b)[5].",
+        // Indices in code.
+        "row_values[5], m_n[0][3], _a_b_[5], values[5] = 3, values[5].name, values[5]._x, values[0].",
+        // Numbers of no source directly after a word, a bracket or markup.
+        "values[9], f(x)[9], a_[9], in full[9], 2020[9].",
+        // Links and their definitions with numbers of no source, also if there are brackets in the address.
+        "[9](https://e/h), [9](<a b>), [9]( /a \"b\"), [9](), [9](/a_(b)_c).",
+        "[9](/(b)/[5]), [9](     /[5]), ![9](/[5])",
+        "[9](<a [5]>), [9](<a> 'title'), [9]( <>).",
+        "\n\n[9]: https://e/h\n  [8]: /h 'title'\n[9]: /[5]\r\n[9]: <a [5]>\n",
+        "\n\n[9]: https://e/h",
+        "\n\n[9]: <a b>",
+        "[text][9] and [a](b)[9].",
+        // Ranges and lists of numbers that are not all sources, or no ranges.
+        "[1-9], [0-3], [5; 9], [9 & 5], [5-3], [1-2-3], [-5], [5-], [1-99999999999999999999999].",
         // Escaped, empty, and other text.
-        "\\[5], \\\u{3010}5\u{3011}, [], [ ], [x], [5, x], [5,], [,5], [5-3], [^5], [5, [x], [5\u{3011}.",
+        "\\[5], \\\u{3010}5\u{3011}, [], [ ], [x], [5, x], [5,], [,5], [^5], [5, [x], [5\u{3011}.",
         "[5,\n\n3], \u{ff3b}x\u{ff3d}.",
     ] {
         assert_eq!(after_first(text), text, "{text:?}");
@@ -88,6 +92,19 @@ fn markers_are_found_beside_what_they_are_not() {
     for (answer, text) in [
         ("\\\\[5]", "\\\\[2]"),
         ("**Free**[5] \"x\"[5]", "**Free**[2] \"x\"[2]"),
+        // Directly after a word, a bracket or markup.
+        ("Due in May[5]. In 2020[5], A380[5]; gr\u{fc}n[5]", "Due in May[2]. In 2020[2], A380[2]; gr\u{fc}n[2]"),
+        ("_in full_[5] (free)[5] values[5]= x", "_in full_[2] (free)[2] values[2]= x"),
+        ("[text][5] and [a](b)[5].", "[text][2] and [a](b)[2]."),
+        ("a_b[5, 3]", "a_b[2, 3]"),
+        // Ranges and other lists.
+        ("[4-5] [4 \u{2013} 5].", "[2, 3]."),
+        ("May[4-5]. [5; 4] [4 & 5]", "May[2, 3]. [3, 2]"),
+        ("[3-5, 1]", "[2, 3, 4, 1]"),
+        // A link and its definition have the new number, also if the same number is before it.
+        ("[5](https://e/h), [5](<a b>), [5]( /a \"b\")", "[2](https://e/h), [2](<a b>), [2]( /a \"b\")"),
+        ("[5] [5](/(b)/[5]) ![5](/[5])", "[2] [2](/(b)/[5]) ![2](/[5])"),
+        ("See [5].\n\n[5]: https://e/h\n  [5]: <a [5]>\n", "See [2].\n\n[2]: https://e/h\n  [2]: <a [5]>\n"),
         ("`code`[5] `code` [5]", "`code`[2] `code` [2]"),
         ("[5] (see there), [5](see there)", "[2] (see there), [2](see there)"),
         ("[5]: see there", "[2]: see there"),
@@ -97,7 +114,7 @@ fn markers_are_found_beside_what_they_are_not() {
         ("A:\n[1] [5]: /u", "A:\n[1] [2]: /u"),
         ("A:\n\u{3010}5\u{3011}: /u", "A:\n[2]: /u"),
         ("\u{3010}5\u{3011}(/u)", "[2](/u)"),
-        ("[5](/`) [5] `", "[5](/`) [2] `"),
+        ("[5](/`) [5] `", "[2](/`) [2] `"),
         ("[5](<see> there), [5](<a\n>), [5](<a<b>)", "[2](<see> there), [2](<a\n>), [2](<a<b>)"),
         ("A:\n[5]:\nSee", "A:\n[2]:\nSee"),
         ("A:\n[5]: <a> b", "A:\n[2]: <a> b"),
@@ -121,15 +138,15 @@ fn markers_are_found_beside_what_they_are_not() {
 #[test]
 fn an_address_is_one_without_its_end_if_it_is_long() {
     for (bytes, is_link) in [(256, false), (257, true)] {
-        let answer = format!("[5](/{}", "a".repeat(bytes - "(/".len()));
-        assert_eq!(after_first(&answer).starts_with("[5]"), is_link, "{bytes}");
+        let answer = format!("[9](/{}", "a".repeat(bytes - "(/".len()));
+        assert_eq!(after_first(&answer).starts_with("[9]"), is_link, "{bytes}");
     }
     let long = "a".repeat(600);
-    assert_eq!(after_first(&format!("[5](/{long}) [5]")), format!("[5](/{long}) [2]"));
+    assert_eq!(after_first(&format!("[5](/{long}) [5]")), format!("[2](/{long}) [2]"));
     let mut stream = CitationStream::new(&SOURCES, CitationRules::default());
     assert_eq!(stream.push("A [1]. B"), "A [1]. B");
     assert_eq!(stream.push(&format!(" [5](/{}", &long[..300])), "");
-    assert_eq!(stream.push(")"), format!(" [5](/{})", &long[..300]));
+    assert_eq!(stream.push(")"), format!(" [2](/{})", &long[..300]));
 }
 
 #[test]
@@ -164,7 +181,7 @@ fn dangling_numbers_vanish_with_their_gaps() {
 #[test]
 fn an_answer_without_citations_is_rejected() {
     let rules = CitationRules { fallback: "None.".to_owned(), ..CitationRules::default() };
-    for answer in ["", "It is free.", "It is free [9].", "`[1]`", "values[1]", "[1](/u)", &" ".repeat(5000)] {
+    for answer in ["", "It is free.", "It is free [9].", "`[1]`", "row_values[1]", "[9](/u)", &" ".repeat(5000)] {
         let rejected = Cited { text: "None.".to_owned(), citations: vec![], outcome: Outcome::Rejected };
         assert_eq!(cite(answer, &SOURCES, &rules), rejected, "{answer:?}");
     }
@@ -227,6 +244,10 @@ fn text_is_sent_as_soon_as_it_is_certain() {
             ("/u", ""),
             (")", " [2](/u)"),
         ],
+        // One directly after a word is held back until it is not an index in code.
+        vec![("A [1]. May", "A [1]. May"), ("[2]", ""), (".", ""), (" B", "[2]. B")],
+        vec![("A [1]. x", "A [1]. x"), ("[2]", ""), (" ", ""), ("=", ""), (" 3", "[2] = 3")],
+        vec![("A [1]. x", "A [1]. x"), ("[2]", ""), (" =", ""), ("3", "[2] =3")],
         vec![("A [1]. B", "A [1]. B"), (" \u{3010}2\u{3011}", " [2]")],
         vec![("A [1]. B\n", "A [1]. B\n"), ("[2]:", ""), ("\n", "[2]:\n")],
         vec![("A [1]. B\n", "A [1]. B\n"), ("[2]: /u", ""), (" and", "[2]: /u and")],
@@ -246,7 +267,7 @@ fn text_is_sent_as_soon_as_it_is_certain() {
         ],
         vec![("A [1]. B\n", "A [1]. B\n"), ("``", ""), ("`sh", ""), ("\n[2]", "```sh\n[2]"), ("x\n", "x\n"), ("`", "")],
         // Insufficient.
-        vec![("They do not say", ""), (". ", ""), ("B", "They do not say. B"), ("[1]", "[1]"), (" [1] d", " d")],
+        vec![("They do not say", ""), (". ", ""), ("B", "They do not say. B"), ("[1]", ""), (" [1] d", " d")],
     ] {
         let mut stream = CitationStream::new(&SOURCES, CitationRules::default());
         for (piece, sent) in pieces {
@@ -258,7 +279,7 @@ fn text_is_sent_as_soon_as_it_is_certain() {
 #[test]
 fn each_number_has_its_sentences() {
     let text = "According to [1], it is free. It opens at 9.[2] It closes late. [1][2]\n\n- **Dogs** [3, 1] may enter\n\
-        [2] says so. Nothing.\n[3]\n\nvalues[1] `[1]`";
+        [2] says so. Nothing.\n[3]\n\nrow_values[1] values[4] `[1]`";
     assert_eq!(
         cited_sentences(text, 3),
         [

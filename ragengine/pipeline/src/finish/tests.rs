@@ -94,6 +94,34 @@ fn a_prompt_that_leaves_no_token_for_the_answer_is_refused() {
 }
 
 #[test]
+fn a_standalone_question_that_leaves_no_token_for_the_answer_is_left_out() {
+    let request = request(&json!([{"role": "user", "content": "q"}]), Some(5), 0.5);
+    let budget = Budget { max_tokens: Some(5), lowered_from: None, top_k: 100, context_tokens: 0, response_tokens: 5 };
+    let given = PromptInput {
+        conversation: ConversationInput {
+            conversation: &request.conversation,
+            sent: &request.conversation.values().unwrap(),
+            turn: &turn(&request),
+            history_format: HistoryFormat::Messages,
+        },
+        standalone_question: Some("Which q?"),
+        window: 100,
+        conversation_tokens: 98,
+        budget: &budget,
+        boundary: &Boundary::of(7),
+        format: ContextFormat::Numbered,
+        interactions: None,
+    };
+    let finished = |line_tokens: u64| {
+        let count = |messages: &[Value], _| if messages.len() > 1 { 98 + line_tokens } else { 98 };
+        finish(&given, &[], count).map(|finished| (finished.messages.len(), finished.prompt_tokens))
+    };
+    assert_eq!(finished(1), Ok((2, 99)));
+    assert_eq!(finished(2), Ok((1, 98)));
+    assert_eq!(finish(&given, &[], |_, _| 100), Err(Rejection::ContextWindow), "The conversation alone does not fit.");
+}
+
+#[test]
 fn interactions_stand_after_the_blocks_or_alone() {
     let request = request(&json!([{"role": "user", "content": "q"}]), None, 0.5);
     let budget = Budget { max_tokens: None, lowered_from: None, top_k: 100, context_tokens: 40, response_tokens: 40 };

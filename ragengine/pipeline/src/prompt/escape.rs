@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use icu_properties::props::GeneralCategory;
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
 use marks::marks;
+pub(crate) use numbers::begins_with_field;
 use numbers::numbers;
 pub(crate) use seen::seen;
 
@@ -127,7 +128,7 @@ fn is_double_quote(character: char) -> bool {
     matches!(character, '"' | '“' | '”' | '„' | '‟' | '\u{301d}'..='\u{301f}' | '\u{ff02}')
 }
 
-fn is_dash(character: char) -> bool {
+pub(crate) fn is_dash(character: char) -> bool {
     matches!(
         character,
         '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2500}' | '\u{2501}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}'

@@ -14,6 +14,8 @@ pub struct Selected<'a, D> {
     pub document: D,
     /// The chunk's position in the document, from 0.
     pub ordinal: u32,
+    /// The page that it is on, if the document has pages.
+    pub page: Option<u64>,
     /// Where its text is in the document, in bytes, if that is known. Otherwise the overlap is found in the texts.
     pub bytes: Option<Range<usize>>,
     /// Its text.
@@ -36,15 +38,17 @@ impl Joined {
     }
 }
 
-/// The selected chunks as passages: chunks of a document whose ordinals follow each other are one. The chunks are in
-/// the order of their rank, and a passage has the rank of its best chunk.
+/// The selected chunks as passages: chunks of a page whose ordinals follow each other are one. Those of two pages are
+/// not, because a passage is cited with one page. The chunks are in the order of their rank, and a passage has the rank
+/// of its best chunk.
 pub fn joined<D: Copy + Ord>(selected: &[Selected<'_, D>]) -> Vec<Joined> {
     let place = |position: &usize| (selected[*position].document, selected[*position].ordinal);
     let mut positions: Vec<usize> = (0..selected.len()).collect();
     positions.sort_by_key(place);
     let follows = |one: &usize, next: &usize| {
         let ((document, ordinal), (next_document, next_ordinal)) = (place(one), place(next));
-        document == next_document && next_ordinal - ordinal <= 1
+        let is_same_page = selected[*one].page == selected[*next].page;
+        document == next_document && is_same_page && next_ordinal - ordinal <= 1
     };
     let mut passages: Vec<Joined> = positions
         .chunk_by(follows)

@@ -1,9 +1,11 @@
 //! Answers that are not streamed.
 
+mod events;
 mod strictly;
 
 use std::borrow::Cow;
 
+pub use events::as_events;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

@@ -30,6 +30,9 @@ use crate::retrieval::stages::{self, Endpoint};
 /// The answer of `/chat` to a question about which nothing is found.
 const NOTHING_FOUND: &str = "No relevant information found";
 
+/// The answer to a question about which passages are found, but none fits, where a request has no fields for tokens.
+const NONE_FITS: &str = "Relevant passages were found, but none fits into the context.";
+
 /// The result of the search for a question.
 pub(in super::super) struct Findings<'a> {
     /// The question and its budget.
@@ -66,7 +69,7 @@ pub(in super::super) async fn answer(
     let keys = ticket.as_ref().map(|ticket| &ticket.keys);
     let mut kept = Kept::begin(app, asked, &vectors, &passages, keys)?.map(Box::new);
     if !has_context {
-        report.passes_through(without_context(report, relevant));
+        report.passes_through(without_context(report, asked.way.endpoint, relevant));
     }
     let vector = vectors.mean();
     let answered = Answered { passages: passages.into(), finished, has_context, relevant };
@@ -79,17 +82,26 @@ pub(in super::super) async fn answer(
     } else {
         None
     };
-    let shown = Shown { passages: &passages, has_context, condensed_question, sources: kept_sources.as_deref() };
+    let shown = Shown {
+        passages: &passages,
+        has_context,
+        condensed_question,
+        sources: kept_sources.as_deref(),
+        cites_nothing: asked.on.citations && stages.citations.is_none() && asked.way.endpoint != Endpoint::Chat,
+    };
     let fields = shown.fields(app, asked, kept.as_deref()).await?;
     if let Some(kept) = &mut kept {
         kept.begin_turn(asked, kept_sources.as_deref().unwrap_or("[]"));
     }
+    let found = u64::try_from(report.found()).ok();
     let entry = || Entry {
         answer: String::new(),
         sources: kept_sources.clone().unwrap_or_else(|| "[]".to_owned()),
         citations: fields.iter().find(|(field, _)| *field == CITATIONS).map(|(_, value)| value.clone()),
         node_ids: node_ids(&passages),
         chunk_references: chunk_references(&passages),
+        citation_count: None,
+        retrieval_count: found,
         vector,
     };
     let is_from_documents = is_model_asked && has_context && asked.has_no_history();
@@ -103,7 +115,7 @@ pub(in super::super) async fn answer(
         }
         (None, _) => None,
     };
-    let event = PendingEvent::new(app, caller, asked, report.started(), report.found()).filter(|_| is_model_asked);
+    let event = PendingEvent::new(app, caller, asked, report.started(), found).filter(|_| is_model_asked);
     let closing = Box::new(Closing {
         question: (asked.way.endpoint == Endpoint::Chat).then(|| asked.turn.user_prompt.clone()),
         stages,
@@ -131,7 +143,7 @@ async fn asking(
 ) -> Result<Asking, ApiError> {
     let Answered { passages, finished, has_context, relevant } = answered;
     if asked.way.endpoint == Endpoint::Chat && !has_context {
-        return Ok(Asking::NoModel(NOTHING_FOUND.to_owned()));
+        return Ok(Asking::NoModel(if relevant == 0 { NOTHING_FOUND } else { NONE_FITS }.to_owned()));
     }
     if !app.language_model.is_endpoint() {
         let quotable = Quotable {
@@ -139,7 +151,11 @@ async fn asking(
             counter: app.loaded()?.embedding.clone(),
             question,
             passages: passages.iter().map(|passage| passage.chunk.text.clone()).collect(),
-            otherwise: if relevant == 0 { NOTHING_RELEVANT } else { NOTHING_FITS },
+            otherwise: match relevant {
+                0 => NOTHING_RELEVANT,
+                _ if asked.way.endpoint.is_conversational() => NONE_FITS,
+                _ => NOTHING_FITS,
+            },
             prompt_tokens: finished.map_or(asked.conversation_tokens, |finished| finished.prompt_tokens),
             include_usage: asked.request.include_usage,
         };
@@ -160,6 +176,8 @@ struct Shown<'a> {
     condensed_question: Option<String>,
     /// The passages with their numbers. None if the answer says which it cites.
     sources: Option<&'a str>,
+    /// Citations are on, but there is nothing to cite.
+    cites_nothing: bool,
 }
 
 impl Shown<'_> {
@@ -173,16 +191,22 @@ impl Shown<'_> {
                 (Endpoint::Chat, Some(_)) => fields.push((CITATIONS, citations(Arc::clone(self.passages)).await?)),
                 (_, Some(sources)) => fields.push(("sources", sources.to_owned())),
             }
+            fields.extend(self.no_citations());
             fields.extend(of_conversation(asked, kept, self.condensed_question.as_ref())?);
             return Ok(fields);
         }
         if self.has_context || !app.language_model.is_endpoint() {
             fields.push((SOURCE_NODES, sources(Arc::clone(self.passages)).await?));
         }
+        fields.extend(self.no_citations());
         if let Some(question) = &self.condensed_question {
             fields.push(("condensed_question", json_text(question)?));
         }
         Ok(fields)
+    }
+
+    fn no_citations(&self) -> Option<(&'static str, String)> {
+        self.cites_nothing.then(|| (CITATIONS, "[]".to_owned()))
     }
 }
 
@@ -193,12 +217,14 @@ fn similarity_to_keep(app: &App, report: &Ongoing) -> Option<f32> {
     report.best_similarity().filter(|best| !has_failed && *best >= app.settings.cache.min_similarity)
 }
 
-/// The stages that the answer passes. An answer of our own passes none.
+/// The stages that the answer passes. An answer of our own passes none. Citations are checked if there is something to
+/// cite: an answer without documents is not made from them. `/chat` answers from documents only, so it always checks.
 fn stages_of(app: &App, asked: &Asked, asking: &Asking, passages: &Arc<[ChatPassage]>) -> AnswerStages {
     let is_own = matches!(asking, Asking::NoModel(_));
+    let is_citable = !passages.is_empty() || asked.way.endpoint == Endpoint::Chat;
     let on = AnswerStages {
         postprocess: asked.on.postprocess && !is_own,
-        citations: (asked.on.citations && !is_own).then(|| Citable {
+        citations: (asked.on.citations && is_citable && !is_own).then(|| Citable {
             passages: Arc::clone(passages),
             rules: CitationRules {
                 fallback: app.settings.citations.fallback_message.clone(),
@@ -221,17 +247,20 @@ fn stages_of(app: &App, asked: &Asked, asking: &Asking, passages: &Arc<[ChatPass
 }
 
 /// The reason why the prompt has no context. Logs advice if chunks were found but do not fit.
-fn without_context(report: &Ongoing, relevant: usize) -> &'static str {
-    match relevant {
-        0 => "nothing_relevant",
-        relevant => {
-            tracing::warn!(
-                request_id = report.request_id,
-                relevant,
-                "no relevant chunk fits into the context budget: raise max_tokens \
-                 (or context_token_ratio) in the request"
-            );
-            "over_budget"
-        }
+fn without_context(report: &Ongoing, endpoint: Endpoint, relevant: usize) -> &'static str {
+    if relevant == 0 {
+        return "nothing_relevant";
+    }
+    let (request_id, hint) = (&report.request_id, more_room(endpoint));
+    tracing::warn!(request_id, relevant, hint, "no relevant chunk fits into the context budget");
+    "over_budget"
+}
+
+/// What gives the documents more tokens.
+fn more_room(endpoint: Endpoint) -> &'static str {
+    match endpoint {
+        Endpoint::Chat => "raise endpoints.chat.maxContextTokens, or lower endpoints.chat.maxTokens",
+        Endpoint::Query => "raise endpoints.query.contextRatio, or lower endpoints.query.answerRatio",
+        Endpoint::Completions | Endpoint::Retrieve => "raise max_tokens (or context_token_ratio) in the request",
     }
 }

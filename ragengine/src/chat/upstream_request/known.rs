@@ -53,7 +53,8 @@ pub(in super::super) fn known(
     }
     let closing = Box::new(Closing {
         question: (endpoint == Endpoint::Chat).then(|| asked.turn.user_prompt.clone()),
-        event: PendingEvent::new(app, caller, asked, report.started(), entry.node_ids.len()),
+        event: PendingEvent::new(app, caller, asked, report.started(), entry.retrieval_count)
+            .map(|event| event.citing(entry.citation_count)),
         // The answer has passed its stages, under the policy that still holds.
         ..Closing::new(app, asked, report, fields)
     });

@@ -57,19 +57,18 @@ impl Endpoint {
         })
     }
 
-    /// What the endpoint serves. The first call waits for it. Later calls return the known facts while one task
-    /// refreshes them.
+    /// What the endpoint serves. A call waits for it if nothing is known, but not within [`FACTS_RETRY`] after a
+    /// failure. Other calls return the known facts while one task refreshes them.
     pub async fn facts(self: &Arc<Self>) -> Arc<Facts> {
         match self.known() {
-            Some((facts, asked)) => {
-                let validity = if facts.first_model().is_some() { FACTS_VALIDITY } else { FACTS_RETRY };
-                if asked.elapsed() >= validity {
-                    let endpoint = Arc::clone(self);
-                    tokio::spawn(async move { endpoint.ask().await });
-                }
+            Some((facts, asked)) if asked.elapsed() < validity(&facts) => facts,
+            Some((facts, _)) if has_models(&facts) => {
+                let endpoint = Arc::clone(self);
+                tokio::spawn(async move { endpoint.ask().await });
                 facts
             }
-            None => {
+            // The endpoint may answer by now. Without its facts, a chat would get the window of an unknown model.
+            _ => {
                 self.ask().await;
                 self.known().map(|(facts, _)| facts).unwrap_or_default()
             }
@@ -80,15 +79,25 @@ impl Endpoint {
         self.facts.read().clone()
     }
 
+    /// Drops the facts if the endpoint did not tell any, so that the next call asks again.
+    pub fn drop_empty_facts(&self) {
+        let mut known = self.facts.write();
+        if known.as_ref().is_some_and(|(facts, _)| !has_models(facts)) {
+            *known = None;
+        }
+    }
+
     /// Fetches the facts unless another task does. If no facts are known, it waits for that task.
     async fn ask(&self) {
-        let before = self.known().map(|(_, asked)| asked);
-        let _asking = match (before, self.asking.try_lock()) {
-            (_, Ok(asking)) => asking,
-            (None, Err(_)) => self.asking.lock().await,
-            (Some(_), Err(_)) => return,
+        let before = self.known();
+        let is_known = before.as_ref().is_some_and(|(facts, _)| has_models(facts));
+        let _asking = match self.asking.try_lock() {
+            Ok(asking) => asking,
+            Err(_) if is_known => return,
+            Err(_) => self.asking.lock().await,
         };
-        if self.known().map(|(_, asked)| asked) != before {
+        let asked_before = before.map(|(_, asked)| asked);
+        if self.known().is_some_and(|(_, asked)| Some(asked) != asked_before) {
             return;
         }
         let facts = Arc::new(self.asked().await);
@@ -101,7 +110,7 @@ impl Endpoint {
             );
         }
         // An endpoint that fails to answer once still serves the same models.
-        let facts = if facts.first_model().is_some() { facts } else { old.unwrap_or(facts) };
+        let facts = if has_models(&facts) { facts } else { old.filter(|old| has_models(old)).unwrap_or(facts) };
         *self.facts.write() = Some((facts, Instant::now()));
     }
 
@@ -140,9 +149,21 @@ impl Endpoint {
     }
 }
 
+fn has_models(facts: &Facts) -> bool {
+    facts.first_model().is_some()
+}
+
+/// The age after which facts are fetched again.
+fn validity(facts: &Facts) -> Duration {
+    if has_models(facts) { FACTS_VALIDITY } else { FACTS_RETRY }
+}
+
 fn bearer(key: &Secret) -> Result<HeaderValue, String> {
     let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
         .map_err(|_| "the key for the language model has characters that no header can hold".to_owned())?;
     value.set_sensitive(true);
     Ok(value)
 }
+
+#[cfg(test)]
+mod tests;

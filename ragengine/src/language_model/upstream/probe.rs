@@ -87,7 +87,10 @@ impl Upstream {
         let change = self.health.sees(sign);
         match change {
             Some(Change::WentDown(cause)) => self.log_problem(cause),
-            Some(Change::CameBack) => info!("language model is back"),
+            Some(Change::CameBack) => {
+                info!("language model is back");
+                self.endpoint.drop_empty_facts();
+            }
             None => {}
         }
         // Fetching the list now shows whether it is refused too, and so whether later lists can be trusted.

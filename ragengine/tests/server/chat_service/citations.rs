@@ -141,6 +141,19 @@ async fn a_completion_can_have_citations() {
 }
 
 #[tokio::test]
+async fn an_answer_without_documents_is_not_checked() {
+    let (server, _) = answering("Nobody knows [1].", "retrieval: {maxDistance: 0.1}").await;
+    let messages = json!([{"role": "user", "content": "Who won?"}]);
+    let body = completion_with(json!({"messages": messages, "citations": true}));
+    let reply = server.post("/v1/chat/completions", &body).await.ok();
+    let answer = &reply["choices"][0]["message"]["content"];
+    assert_eq!((answer, &reply["citations"]), (&json!("Nobody knows [1]."), &json!([])));
+    let reply = server.post("/query", &json!({"query": "Who won?", "pipeline": {"citations": true}})).await.ok();
+    assert_eq!((&reply["answer"], &reply["sources"]), (&json!("Nobody knows [1]."), &json!([])));
+    assert_eq!(reply["citations"], json!([]));
+}
+
+#[tokio::test]
 async fn passages_with_sources_cannot_be_cited() {
     let (server, _) = answering("Yes [1].", "").await;
     let body = completion_with(json!({"citations": true, "pipeline": {"context_format": "source"}}));

@@ -5,8 +5,10 @@ use super::*;
 #[test]
 fn hostile_answers_take_linear_work() {
     const BYTES: usize = 1 << 20;
-    const SIGNS: [&str; 17] =
-        ["[", "[1", "1, ", "`", "` [", "``[`", "`[\n", "(", "( ", " ", "\n", "> ", "\\", "[1](", "[1]\n", "[1] ", "."];
+    const SIGNS: [&str; 20] = [
+        "[", "[1", "1, ", "1-", "`", "` [", "``[`", "`[\n", "(", "( ", " ", "\n", "> ", "\\", "[1](", "[1]\n", "[1] ",
+        ".", "a[1]", "[1-5]",
+    ];
     for sign in SIGNS {
         for (start, piece_bytes) in [("", BYTES), ("So [1]. [", BYTES), ("So [1]. `", 1)] {
             let answer = start.to_owned() + &sign.repeat(BYTES / sign.len());

@@ -78,7 +78,7 @@ fn has_inner_underscore(name: &str) -> bool {
 }
 
 /// Whether the text begins with a field such as `.name`.
-fn begins_with_field(text: &str) -> bool {
+pub(crate) fn begins_with_field(text: &str) -> bool {
     let begins_name = |character: char| character.is_ascii_lowercase() || character == '_';
     text.strip_prefix('.').is_some_and(|rest| rest.starts_with(begins_name))
 }

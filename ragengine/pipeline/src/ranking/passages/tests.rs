@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn chunk(document: u8, ordinal: u32, text: &str) -> Selected<'_, u8> {
-    Selected { document, ordinal, bytes: None, text }
+    Selected { document, ordinal, page: None, bytes: None, text }
 }
 
 fn texts(selected: &[Selected<'_, u8>]) -> Vec<(Vec<usize>, String)> {
@@ -25,6 +25,21 @@ fn neighbours_are_one_passage_with_the_rank_of_the_best() {
     assert_eq!(texts(&selected), expected.map(|(members, text)| (members, text.to_owned())));
     assert_eq!(joined(&selected)[1].best(), 1);
     assert_eq!(texts(&[]), []);
+}
+
+#[test]
+fn chunks_of_two_pages_are_two_passages() {
+    let on = |ordinal, page, text| Selected { page, ..chunk(1, ordinal, text) };
+    for (pages, expected) in [
+        ([Some(7), Some(7), Some(7)], vec!["a\nb\nc"]),
+        ([Some(7), Some(8), Some(8)], vec!["b\nc", "a"]),
+        ([Some(7), Some(8), Some(7)], vec!["b", "a", "c"]),
+        ([None, Some(1), None], vec!["b", "a", "c"]),
+    ] {
+        let selected = [on(1, pages[1], "b"), on(0, pages[0], "a"), on(2, pages[2], "c")];
+        let joined: Vec<String> = joined(&selected).into_iter().map(|passage| passage.text).collect();
+        assert_eq!(joined, expected, "{pages:?}");
+    }
 }
 
 #[test]
@@ -55,6 +70,7 @@ fn known_places_tell_the_overlap() {
         let place = |(ordinal, bytes): (u32, &Range<usize>)| Selected {
             document: 1,
             ordinal,
+            page: None,
             bytes: Some(bytes.clone()),
             text: &document[bytes.clone()],
         };
@@ -90,7 +106,7 @@ proptest! {
         let end = |piece: usize| starts.get(piece + 2).copied().unwrap_or(text.len());
         let pieces: Vec<_> = (0..).zip(&starts).map(|(ordinal, &start)| {
             let bytes = start..end(ordinal as usize);
-            Selected { document: 1, ordinal, text: &text[bytes.clone()], bytes: Some(bytes) }
+            Selected { document: 1, ordinal, page: None, text: &text[bytes.clone()], bytes: Some(bytes) }
         }).collect();
         prop_assert_eq!(&joined(&pieces)[0].text, &text);
     }
