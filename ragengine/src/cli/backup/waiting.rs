@@ -69,7 +69,8 @@ where
     }
 }
 
-/// How long a task waits after an error: it may be one of a server that starts or is busy. None if waiting does not help.
+/// How long a task waits after an error: it may be one of a server that starts or is busy. None if waiting does not
+/// help.
 fn longest_wait(error: &anyhow::Error) -> Option<Duration> {
     match error.downcast_ref::<ClientError>()? {
         error if error.is_unavailable_index() => Some(LONGEST_WAIT_FOR_INDEX),

@@ -19,8 +19,8 @@ const MAX_BYTES_PER_SIGN: usize = 24;
 
 /// What the text behind the start tag `name` begins with. None if that is undecided until more is known.
 ///
-/// Content is hidden only if its end is seen, or if it is long and is code: a tag that is never closed must not hide the
-/// rest of the answer.
+/// Content is hidden only if its end is seen, or if it is long and is code: a tag that is never closed must not hide
+/// the rest of the answer.
 pub(super) fn of(name: &str, behind: Window<'_>) -> Option<Content> {
     let looks_right: fn(&str) -> bool = match name {
         "head" | "svg" | "template" => |content| content.starts_with('<'),
@@ -43,8 +43,8 @@ pub(super) fn of(name: &str, behind: Window<'_>) -> Option<Content> {
     }
 }
 
-/// Whether the text behind `<pre>` is preformatted: a line break or `<code>` follows, or its end tag, or a line that does
-/// not read as the rest of a sentence. None if that is undecided.
+/// Whether the text behind `<pre>` is preformatted: a line break or `<code>` follows, or its end tag, or a line that
+/// does not read as the rest of a sentence. None if that is undecided.
 pub(super) fn is_preformatted(behind: Window<'_>) -> Option<bool> {
     const CODE: &str = "<code";
     let rest = behind.text;
