@@ -1,5 +1,7 @@
 //! All routes.
 
+mod refusals;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,7 +114,9 @@ fn copies() -> OpenApiRouter<Arc<App>> {
 
 /// The OpenAPI document of the API, generated from the types.
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    state().merge(chats()).merge(reads()).merge(writes()).merge(copies()).into_openapi()
+    let mut document = state().merge(chats()).merge(reads()).merge(writes()).merge(copies()).into_openapi();
+    refusals::describe(&mut document);
+    document
 }
 
 /// The service for `listen`.
@@ -124,13 +128,14 @@ pub fn router(app: Arc<App>) -> Router {
         routes.route_layer(from_fn_with_state((Arc::clone(&app), action), middleware::require))
     };
     let writes = allowed(Action::Write, admitted(Work::Write, writes()));
-    let (router, document) = state()
+    let (router, mut document) = state()
         .merge(admitted(Work::Chat, chats()))
         .merge(admitted(Work::Read, reads()))
         .merge(admitted(Work::Read, whole_documents()))
         .merge(writes)
         .merge(allowed(Action::Copy, copies()))
         .split_for_parts();
+    refusals::describe(&mut document);
     let router = router
         .route("/", get(page::chat))
         .route("/docs", get(page::reference))

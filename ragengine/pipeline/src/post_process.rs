@@ -63,7 +63,7 @@ fn add(elements: &mut Elements, token: Token<'_, html::Sign>) {
         Token::Text(text) => elements.text(text),
         Token::Item(html::Sign::Text(text)) => elements.text(&text),
         Token::Item(html::Sign::Tag(tag)) => elements.tag(&tag),
-        Token::Item(html::Sign::Remark) => {}
+        Token::Item(html::Sign::Remark | html::Sign::Hidden(_)) => {}
     }
 }
 

@@ -146,6 +146,7 @@ async fn staged_completion(answer: Answer, closing: Closing, hearing: &mut Heari
         let mut ended = None;
         let changed = with_changes(answer.json()?, stages.is_strict(), |choice| {
             let mut open = stages.begin();
+            open.hear_calls(choice.has_calls);
             let are_permitted = open.permit_calls(&choice.tool_calls);
             let (text, end) = open.whole(&choice.text, choice.finish_reason.as_deref());
             let (finish_reason, keeps_calls) = (end.finish_reason(), are_permitted && !end.is_blocked());

@@ -24,9 +24,13 @@ pub(super) fn of(asked: &Asked) -> String {
 fn made(session_id: Option<&str>) -> String {
     let id = Uuid::new_v4();
     match session_id {
-        Some(session_id) => format!("{id}-{}", hex::encode(&Sha256::digest(session_id)[..HASH_BYTES])),
+        Some(session_id) => format!("{id}-{}", hash(session_id)),
         None => id.to_string(),
     }
+}
+
+fn hash(session_id: &str) -> String {
+    hex::encode(&Sha256::digest(session_id)[..HASH_BYTES])
 }
 
 /// The voter of a caller's vote on an answer: the caller, else the session of the answer. Without both, all callers are
@@ -34,9 +38,18 @@ fn made(session_id: Option<&str>) -> String {
 pub fn voter(caller: &Caller, answer_id: &str) -> String {
     let session = answer_id.get(UUID_CHARACTERS..).and_then(|rest| rest.strip_prefix('-'));
     match session.filter(|_| !caller.is_known()) {
-        Some(session) => format!("session:{session}"),
+        Some(session) => of_session(session),
         None => caller.owner().to_owned(),
     }
+}
+
+/// The voter of the votes that callers without a name give on the answers of a session.
+pub fn session_voter(session_id: &str) -> String {
+    of_session(&hash(session_id))
+}
+
+fn of_session(hash: &str) -> String {
+    format!("session:{hash}")
 }
 
 #[cfg(test)]
@@ -50,6 +63,7 @@ mod tests {
         let (one, other) = (voter_of(Some("session-1")), voter_of(Some("session-2")));
         assert!(one.starts_with("session:") && !one.contains("session-1"), "{one}");
         assert_eq!(one, voter_of(Some("session-1")));
+        assert_eq!(one, session_voter("session-1"));
         assert_ne!(one, other);
         assert_eq!(voter_of(None), "-");
         for broken in ["", "a", "ä-ä", &"ä".repeat(30)] {

@@ -48,9 +48,11 @@ pub(super) struct ChoiceStages {
     answer: Option<String>,
     /// Whether the answer has any words so far.
     has_words: bool,
+    /// Whether the answer has called a tool so far.
+    has_calls: bool,
 }
 
-/// The finish reasons of a choice that only calls tools.
+/// The finish reasons of a choice that only calls tools. One that has to call a certain tool ends with `stop`.
 const CALLS: [&str; 2] = ["tool_calls", "function_call"];
 
 /// A stage, and the time that it took so far.
@@ -127,6 +129,7 @@ impl AnswerStages {
         ChoiceStages {
             answer: (citations.is_some() && texts::are_logged()).then(String::new),
             has_words: false,
+            has_calls: false,
             postprocess: self.postprocess.then(|| Timed::new(PostProcessStream::default())),
             citations,
             guardrails: self.guardrails.as_ref().map(|policy| Timed::new(policy.stream())),
@@ -157,6 +160,11 @@ impl ChoiceStages {
         text
     }
 
+    /// Tells whether a part of the answer has a tool call.
+    pub fn hear_calls(&mut self, has_calls: bool) {
+        self.has_calls |= has_calls;
+    }
+
     /// Whether these tool calls may be sent. If not, the guardrails have blocked the answer.
     pub fn permit_calls(&mut self, calls: &[ToolCall]) -> bool {
         let Some(guard) = &mut self.guardrails else { return true };
@@ -171,7 +179,8 @@ impl ChoiceStages {
     /// cite anything.
     pub fn finish(self, finish_reason: Option<&str>) -> (String, AnswerEnd) {
         let (mut text, mut stages) = (String::new(), Vec::new());
-        let is_answer = self.has_words || finish_reason.is_none_or(|reason| !CALLS.contains(&reason));
+        let only_calls = self.has_calls || finish_reason.is_some_and(|reason| CALLS.contains(&reason));
+        let is_answer = self.has_words || !only_calls;
         if let Some(mut stage) = self.postprocess {
             text = stage.run(PostProcessStream::finish);
             stages.push(passed("postprocess", outcome(stage.stage.has_changed()), stage.took));
@@ -219,5 +228,36 @@ fn checked_outcome(checked: Checked) -> &'static str {
         Checked::Passed => "unchanged",
         Checked::Redacted => "redacted",
         Checked::Blocked => "blocked",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_that_only_calls_tools_need_not_cite_anything() {
+        let citations = Some(Citable { passages: Vec::<ChatPassage>::new().into(), rules: CitationRules::default() });
+        let stages = AnswerStages { citations, ..AnswerStages::default() };
+        let fallback = CitationRules::default().fallback;
+        for (text, has_calls, finish_reason, is_answer) in [
+            ("", true, Some("stop"), false),
+            ("\n", true, Some("length"), false),
+            // A stream may end without a finish reason.
+            ("", true, None, false),
+            ("", false, Some("tool_calls"), false),
+            ("", false, Some("stop"), true),
+            ("", false, None, true),
+            ("In May.", true, Some("stop"), true),
+            ("In May.", true, Some("tool_calls"), true),
+        ] {
+            let mut choice = stages.begin();
+            choice.hear_calls(has_calls);
+            // Another part of the choice has none.
+            choice.hear_calls(false);
+            let (given, end) = choice.whole(text, finish_reason);
+            let expected = if is_answer { fallback.as_str() } else { "" };
+            assert_eq!((&*given, end.cited.is_some()), (expected, is_answer), "{text:?} {has_calls} {finish_reason:?}");
+        }
     }
 }

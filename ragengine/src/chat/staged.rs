@@ -48,6 +48,7 @@ impl Choices {
     fn pass(&mut self, delta: &Delta, hearing: &mut Hearing) -> Change {
         let Some(stages) = self.of(delta.choice) else { return Change::default() };
         let Some(open) = stages else { return Change::default() };
+        open.hear_calls(delta.has_calls);
         let mut keeps_calls = open.permit_calls(&delta.tool_calls);
         let mut text = open.push(&delta.text);
         let mut finish_reason = None;

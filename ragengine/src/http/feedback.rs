@@ -11,7 +11,7 @@ use ragengine_stores::{self as stores, FeedbackStore, NewVote, VotePage, VoteQue
 use super::extract::{JsonBody, PathParameters, QueryString, out_of_bounds};
 use crate::access::{Action, Caller, may};
 use crate::app::App;
-use crate::chat::answer_id::voter;
+use crate::chat::answer_id::{session_voter, voter};
 use crate::chat::cached::voted_down;
 use crate::error::{ApiError, PlainError};
 
@@ -59,7 +59,8 @@ pub async fn vote(
     Ok(Json(Success::default()))
 }
 
-/// Lists votes, the newest first: the caller's own, or all votes if the caller may write.
+/// Lists votes, the newest first: the caller's own, or all votes if the caller may write. A caller whose name is not
+/// known finds its own by its session.
 #[utoipa::path(get, path = "/feedback", tag = "feedback", params(ListVotes), responses(
     (status = 200, description = "A page of votes.", body = VoteList),
     (status = 400, description = "Votes are not kept on this server.", body = ErrorDetail),
@@ -77,13 +78,14 @@ pub async fn list(
     let index = query.index_name.as_deref();
     may(&caller, Action::Read, index).map_err(ApiError::from)?;
     let sees_all = may(&caller, Action::Write, index).is_ok();
-    let query = VoteQuery {
-        index_name: query.index_name,
-        voter: (!sees_all).then(|| caller.owner().to_owned()),
-        limit: query.limit,
-        offset: query.offset,
+    let store = store(&app)?;
+    let voter = match shown(&caller, sees_all, query.session_id.as_deref()) {
+        Shown::All => None,
+        Shown::Of(voter) => Some(voter),
+        Shown::Nothing => return Ok(Json(VoteList::default())),
     };
-    let VotePage { votes, total } = store(&app)?.list(query).await.map_err(ApiError::from)?;
+    let query = VoteQuery { index_name: query.index_name, voter, limit: query.limit, offset: query.offset };
+    let VotePage { votes, total } = store.list(query).await.map_err(ApiError::from)?;
     let feedback: Vec<ListedVote> = votes.into_iter().map(listed).collect();
     Ok(Json(VoteList { count: feedback.len(), feedback, total_items: total }))
 }
@@ -125,6 +127,26 @@ pub async fn delete_interactions(
     Ok(Json(Success::default()))
 }
 
+/// Whose votes a caller sees.
+#[derive(Debug, PartialEq, Eq)]
+enum Shown {
+    All,
+    /// Those of this voter.
+    Of(String),
+    Nothing,
+}
+
+/// Whose votes a caller sees. Callers whose names are not known share one owner, so only a session tells their votes
+/// apart: its id is known to those who asked in it.
+fn shown(caller: &Caller, sees_all: bool, session_id: Option<&str>) -> Shown {
+    match session_id {
+        _ if caller.is_known() && !sees_all => Shown::Of(caller.owner().to_owned()),
+        Some(session_id) => Shown::Of(session_voter(session_id)),
+        None if sees_all => Shown::All,
+        None => Shown::Nothing,
+    }
+}
+
 fn store(app: &App) -> Result<&Arc<FeedbackStore>, ApiError> {
     let off = || ApiError::InvalidRequest("votes are not kept on this server (setting feedback.enabled)".to_owned());
     app.loaded()?.stores.feedback().ok_or_else(off)
@@ -142,5 +164,32 @@ fn listed(vote: stores::ListedVote) -> ListedVote {
         voter: vote.voter,
         comment: vote.comment,
         created_at: time.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ragengine_access::{Identity, Principal};
+
+    use super::*;
+
+    #[test]
+    fn nobody_sees_the_votes_of_others_without_the_right_to_write() {
+        let (stranger, ann) =
+            (Caller::anonymous(None), Caller::known(Identity::of(Principal::user("ann").unwrap()), None));
+        let of_session = || Shown::Of(session_voter("session-1"));
+        let of_ann = || Shown::Of(ann.owner().to_owned());
+        for (caller, sees_all, session_id, expected) in [
+            (&stranger, false, None, Shown::Nothing),
+            (&stranger, false, Some("session-1"), of_session()),
+            (&stranger, true, None, Shown::All),
+            (&stranger, true, Some("session-1"), of_session()),
+            (&ann, false, None, of_ann()),
+            (&ann, false, Some("session-1"), of_ann()),
+            (&ann, true, None, Shown::All),
+            (&ann, true, Some("session-1"), of_session()),
+        ] {
+            assert_eq!(shown(caller, sees_all, session_id), expected, "{} {sees_all} {session_id:?}", caller.owner());
+        }
     }
 }

@@ -62,6 +62,7 @@ pub(super) async fn described(loaded: &Loaded, caller: &Caller, name: &str) -> R
     (status = 200, description = "The index, with the next generation if one is being built.", body = IndexDescription),
     (status = 400, description = "A name or a setting is invalid.", body = ErrorDetail),
     (status = 401, description = "The write token is missing or wrong.", body = ErrorDetail),
+    (status = 422, description = "The body is not JSON, or has an unknown field.", body = ErrorDetail),
 ))]
 pub async fn put(
     State(app): State<Arc<App>>,

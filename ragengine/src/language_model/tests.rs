@@ -95,11 +95,13 @@ async fn said(reply: Reply) -> (Vec<Delta>, Option<Usage>, Option<LlmError>) {
 }
 
 fn delta(choice: u64, text: &str, reason: Option<&str>) -> Delta {
-    Delta { choice, text: text.to_owned(), finish_reason: reason.map(str::to_owned), tool_calls: Vec::new() }
+    let finish_reason = reason.map(str::to_owned);
+    Delta { choice, text: text.to_owned(), finish_reason, has_calls: false, tool_calls: Vec::new() }
 }
 
 fn choice(index: u64, text: &str, reason: &str) -> Choice {
-    Choice { index, text: text.to_owned(), finish_reason: Some(reason.to_owned()), tool_calls: Vec::new() }
+    let finish_reason = Some(reason.to_owned());
+    Choice { index, text: text.to_owned(), finish_reason, has_calls: false, tool_calls: Vec::new() }
 }
 
 const USAGE: Usage = Usage { prompt_tokens: 1, completion_tokens: 2 };

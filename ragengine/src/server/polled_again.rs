@@ -48,25 +48,34 @@ impl<F: Future> Future for PolledAgain<F> {
         let mut this = self.project();
         this.wakes.task.register(context.waker());
         for _ in 0..MOST_POLLS {
-            this.wakes.state.store(POLLING, Ordering::Release);
+            this.wakes.begins();
             let polled = this.future.as_mut().poll(&mut Context::from_waker(this.waker));
             if polled.is_ready() || this.wakes.becomes_idle() {
                 return polled;
             }
         }
-        this.wakes.state.store(IDLE, Ordering::Release);
+        // The future stays woken until its next poll, which the task is asked for here.
         context.waker().wake_by_ref();
         Poll::Pending
     }
 }
 
 /// Who is told when the future is woken.
+///
+/// Each change of the state reads it, too, with `AcqRel`. So a poll sees what was written before every wake that it
+/// answers, also before those that found the future woken or being polled and did nothing else.
 struct Wakes {
     state: AtomicU8,
     task: AtomicWaker,
 }
 
 impl Wakes {
+    /// Begins a poll. A swap, because a store would replace a wake without seeing what was written before it: that wake
+    /// would be answered by a poll that does not find its reason, on a processor with a weak memory model.
+    fn begins(&self) {
+        self.state.swap(POLLING, Ordering::AcqRel);
+    }
+
     /// Ends a poll. False if something woke the future meanwhile.
     fn becomes_idle(&self) -> bool {
         self.state.compare_exchange(POLLING, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok()

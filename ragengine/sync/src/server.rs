@@ -86,7 +86,8 @@ where
 
 fn is_temporary(error: &ClientError) -> bool {
     match error {
-        ClientError::Unreachable { .. } | ClientError::Transport { .. } => true,
+        // A certificate may be one that is just being renewed.
+        ClientError::Unreachable { .. } | ClientError::Untrusted { .. } | ClientError::Transport { .. } => true,
         // 507 (the disk is full) is not retried: it does not pass within minutes.
         ClientError::Refused { status, .. } => matches!(status, 429 | 500 | 502 | 503 | 504),
         ClientError::Address(_) | ClientError::Token | ClientError::Authorities | ClientError::Http(_) => false,

@@ -219,3 +219,38 @@ async fn people_of_different_sessions_are_different_voters() {
     let voter = listed["feedback"][0]["voter"].as_str().unwrap();
     assert!(voter.starts_with("session:") && !voter.contains("session-2"), "{voter}");
 }
+
+#[tokio::test]
+async fn a_caller_without_a_name_lists_the_votes_of_its_own_session() {
+    let upstream = Upstream::scripted(|_| json_reply(200, &completion("In May."))).await;
+    let (data, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let open = Server::start_in(crate::support::settings(&data, "")).await;
+    open.add("docs", &FACTS).await;
+    drop(open);
+    crate::support::copy_folder(data.path(), copy.path());
+    let token = copy.path().join("token");
+    std::fs::write(&token, "secret").unwrap();
+    let yaml = format!(
+        "{{inferenceService: {{url: '{}'}}, retrieval: {{maxDistance: 4}}, auth: {{writeToken: {{file: {}}}}}}}",
+        upstream.url,
+        token.display()
+    );
+    let server = Server::start_in(crate::support::settings(&copy, &yaml)).await;
+    let mut ids = Vec::new();
+    for session in ["session-1", "session-2"] {
+        let body = json!({"query": QUESTION, "session_id": session, "pipeline": {"feedback": true}});
+        let reply = server.post("/query", &body).await.ok();
+        ids.push(reply["answer_id"].as_str().unwrap().to_owned());
+        vote(&server, ids.last().unwrap(), "up").await.ok();
+    }
+    let chat = chat(&server, json!({"feedback": true})).await;
+    vote(&server, &answer_id(&chat), "down").await.ok();
+    let own = server.get("/feedback?session_id=session-1").await.ok();
+    assert_eq!((&own["total_items"], &own["feedback"][0]["answer_id"]), (&json!(1), &json!(ids[0])));
+    for query in ["", "?session_id=session-3", "?index_name=docs"] {
+        let listed = server.get(&format!("/feedback{query}")).await.ok();
+        assert_eq!((&listed["feedback"], &listed["total_items"]), (&json!([]), &json!(0)), "{query}");
+    }
+    let all = reqwest::Client::new().get(format!("{}/feedback", server.url)).bearer_auth("secret");
+    assert_eq!(Server::reply(all).await.ok()["total_items"], 3);
+}

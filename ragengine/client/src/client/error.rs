@@ -1,6 +1,7 @@
 //! Errors of the client.
 
 use std::error::Error;
+use std::io;
 
 use reqwest::StatusCode;
 
@@ -22,6 +23,15 @@ pub enum ClientError {
     /// The connection failed.
     #[error("no connection to {url}: {reason}")]
     Unreachable {
+        /// The server's address.
+        url: String,
+        /// The cause.
+        reason: String,
+    },
+    /// The connection failed, because the server's certificate is not trusted or has another name. Another attempt does
+    /// not help.
+    #[error("no connection to {url}: {reason}")]
+    Untrusted {
         /// The server's address.
         url: String,
         /// The cause.
@@ -51,7 +61,7 @@ impl ClientError {
         matches!(self, Self::Refused { status: 400 | 413 | 422, .. })
     }
 
-    /// Whether no connection to the server could be made.
+    /// Whether no connection to the server could be made, for another reason than its certificate.
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::Unreachable { .. })
     }
@@ -64,6 +74,12 @@ impl ClientError {
     /// Whether the requested object does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })
+    }
+
+    /// Whether the server serves, but one of its indexes cannot be used.
+    pub fn is_unavailable_index(&self) -> bool {
+        let Self::Refused { status: 503, message } = self else { return false };
+        message.starts_with("index '") && message.contains("' cannot be used now: ")
     }
 
     /// Whether the request conflicts with the server's state: for example, another synchronisation has locked the
@@ -82,6 +98,26 @@ pub(super) fn innermost(error: &reqwest::Error) -> String {
     reason.to_string()
 }
 
+/// Whether an error, or a cause of it, is that the server's certificate was not accepted.
+pub(super) fn is_about_certificate(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(rustls::Error::InvalidCertificate(_)) = error.downcast_ref::<rustls::Error>() {
+            return true;
+        }
+        next = cause(error);
+    }
+    false
+}
+
+/// The cause of an error. An I/O error gives the source of the error that it wraps instead of that error.
+fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    if let Some(wrapped) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        return Some(wrapped);
+    }
+    error.source()
+}
+
 /// The server's error message, from JSON or from plain text.
 pub(crate) fn refusal(status: StatusCode, text: &str) -> ClientError {
     let body: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
@@ -91,4 +127,29 @@ pub(crate) fn refusal(status: StatusCode, text: &str) -> ClientError {
         fields => fields.to_string(),
     };
     ClientError::Refused { status: status.as_u16(), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::{AlertDescription, CertificateError};
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_a_certificate_is_found_in_any_depth() {
+        let untrusted = || rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        let wrapped = |error: rustls::Error| io::Error::new(io::ErrorKind::InvalidData, error);
+        let alert = rustls::Error::AlertReceived(AlertDescription::InternalError);
+        let errors: [(Box<dyn Error>, bool); 6] = [
+            (untrusted().into(), true),
+            (wrapped(untrusted()).into(), true),
+            (io::Error::other(wrapped(untrusted())).into(), true),
+            (wrapped(alert).into(), false),
+            (io::Error::from(io::ErrorKind::ConnectionRefused).into(), false),
+            ("invalid peer certificate".into(), false),
+        ];
+        for (error, expected) in errors {
+            assert_eq!(is_about_certificate(&*error), expected, "{error}");
+        }
+    }
 }

@@ -68,7 +68,20 @@ async fn documents(client: Result<Client, ClientError>) -> Result<u64, ClientErr
 /// Asserts that the connection failed because of the certificate.
 fn assert_untrusted(answer: Result<u64, ClientError>) {
     let error = answer.unwrap_err();
-    assert!(error.is_unreachable() && error.to_string().contains("certificate"), "{error}");
+    assert!(matches!(error, ClientError::Untrusted { .. }), "{error:?}");
+    assert!(!error.is_unreachable() && error.to_string().contains("certificate"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_unreachable() {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    for scheme in ["http", "https"] {
+        let error = documents(Client::direct(&format!("{scheme}://127.0.0.1:{port}"))).await.unwrap_err();
+        assert!(error.is_unreachable(), "{error:?}");
+    }
 }
 
 #[tokio::test]

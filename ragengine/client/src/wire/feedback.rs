@@ -31,6 +31,10 @@ pub struct ListVotes {
     /// Only votes on answers from this index.
     #[serde(default)]
     pub index_name: Option<String>,
+    /// Only votes of callers whose names are not known, on answers of this session. Such a caller needs it to find its
+    /// votes, unless it may write. For others without the right to write it changes nothing.
+    #[serde(default)]
+    pub session_id: Option<String>,
     /// Maximum number of votes: 1 to 100.
     #[serde(default = "default_limit")]
     #[param(default = 10, minimum = 1, maximum = 100)]
@@ -65,7 +69,8 @@ pub struct ListedVote {
     pub index_name: String,
     /// Whether the answer is good.
     pub rating: Rating,
-    /// The voter. `-` for callers whose names are not known.
+    /// The voter: the caller's name. For callers whose names are not known, `session:` and a hash of the answer's
+    /// session, or `-` for an answer without a session.
     pub voter: String,
     /// What the voter said about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 //! Each decision looks at most [`window::MAX_HELD_BYTES`] ahead. So the result does not depend on the pieces, little
 //! text is held back, and the work is linear.
 
+pub(crate) mod hidden;
 mod line;
 mod name;
 mod span;
@@ -42,6 +43,11 @@ pub(crate) trait Syntax {
 
     /// Reads the text at a character that may begin a sign.
     fn read(window: Window<'_>, place: Place) -> Reading<Self::Item>;
+
+    /// The name of the element that this sign begins, if its text is not shown.
+    fn hides(_: &Self::Item) -> Option<&'static str> {
+        None
+    }
 }
 
 /// What precedes a position.
@@ -87,6 +93,8 @@ enum State {
     /// Behind a run of backticks of this length. It is unknown whether another run ends a code span.
     Span(usize),
     Fence(Fence),
+    /// In the element of this name, whose text is not shown.
+    Hidden(&'static str),
 }
 
 /// Finds the signs of a syntax. Holds back only what is undecided.
@@ -134,16 +142,20 @@ impl<S: Syntax> Scanner<S> {
             {
                 self.decisions += 1;
             }
+            let is_hidden = matches!(self.state, State::Hidden(_));
             match self.step(&unread[at..], is_last) {
                 Reading::Open => break,
                 Reading::Text(bytes) => {
                     let text = &unread[at..at + bytes];
                     self.place.pass(text);
-                    sink(Token::Text(text));
+                    if !is_hidden {
+                        sink(Token::Text(text));
+                    }
                     at += bytes;
                 }
                 Reading::Item(bytes, item) => {
                     self.place.pass_item(&unread[at..at + bytes]);
+                    self.state = S::hides(&item).map_or(self.state, State::Hidden);
                     sink(Token::Item(item));
                     at += bytes;
                 }
@@ -156,6 +168,13 @@ impl<S: Syntax> Scanner<S> {
     /// Reads the next part of the text. It is text of no length if only the state has changed.
     fn step(&mut self, rest: &str, is_last: bool) -> Reading<S::Item> {
         let window = Window::of(rest, is_last);
+        if let State::Hidden(name) = self.state {
+            let Some((bytes, ends)) = hidden::read(window, name) else { return Reading::Open };
+            if ends {
+                self.state = State::Prose;
+            }
+            return Reading::Text(bytes);
+        }
         if self.place.is_unread_line {
             return self.line(window);
         }

@@ -26,7 +26,7 @@ pub(super) fn decode(text: &str) -> String {
     while let Some(at) = rest.find('&') {
         whole.push_str(&rest[..at]);
         rest = &rest[at..];
-        match read(Window { text: rest, is_whole: true }) {
+        match read(Window { text: rest, is_whole: true, is_full: false }) {
             Reading::Item(bytes, text) => {
                 whole.push_str(&text);
                 rest = &rest[bytes..];

@@ -25,6 +25,8 @@ pub(super) enum Sign {
     Tag(Tag),
     /// What is not shown: a comment, a declaration, an instruction, or an element without text such as a script.
     Remark,
+    /// The start tag of such an element, which is too long to be one sign.
+    Hidden(&'static str),
 }
 
 /// A tag.
@@ -62,11 +64,18 @@ impl Syntax for Html {
                 Reading::Open => Reading::Open,
             };
         }
-        let mut reader = Reader { rest: &window.text[1..], is_whole: window.is_whole };
+        let mut reader = Reader { rest: &window.text[1..], window };
         match reader.sign() {
             Ok(sign) => Reading::Item(window.text.len() - reader.rest.len(), sign),
             Err(Failure::Ended) if !window.is_whole => Reading::Open,
             Err(_) => Reading::Text(1),
+        }
+    }
+
+    fn hides(sign: &Sign) -> Option<&'static str> {
+        match *sign {
+            Sign::Hidden(name) => Some(name),
+            _ => None,
         }
     }
 }
@@ -83,8 +92,7 @@ enum Failure {
 /// Reads the text behind `<`.
 struct Reader<'a> {
     rest: &'a str,
-    /// Nothing will be added to the text.
-    is_whole: bool,
+    window: Window<'a>,
 }
 
 impl<'a> Reader<'a> {
@@ -108,12 +116,14 @@ impl<'a> Reader<'a> {
 
     /// Decides what a start tag is: one that only the prose mentions does not hide what follows it.
     fn element(&mut self, tag: Tag) -> Result<Sign, Failure> {
+        let behind = Window { text: self.rest, ..self.window };
         if tag.name == "pre" {
-            let is_preformatted = element_content::is_preformatted(self.rest, self.is_whole).ok_or(Failure::Ended)?;
+            let is_preformatted = element_content::is_preformatted(behind).ok_or(Failure::Ended)?;
             return Ok(if is_preformatted { Sign::Tag(tag) } else { Sign::Remark });
         }
-        match element_content::of(&tag.name, self.rest, self.is_whole) {
+        match element_content::of(&tag.name, behind) {
             Some(Content::Shown) => Ok(Sign::Tag(tag)),
+            Some(Content::HiddenFar(name)) => Ok(Sign::Hidden(name)),
             Some(Content::Hidden { end }) => {
                 self.rest = &self.rest[end..];
                 Ok(Sign::Remark)

@@ -20,6 +20,9 @@ pub struct Delta {
     pub text: String,
     /// Why the choice ended. None while it continues.
     pub finish_reason: Option<String>,
+    /// Whether it has a tool call, or a piece of one. A strict [`Rewriting`](super::Rewriting) says so at the end of a
+    /// choice.
+    pub has_calls: bool,
     /// All tool calls of the choice. Only a strict [`Rewriting`](super::Rewriting) fills them in, at the end of a choice.
     pub tool_calls: Vec<ToolCall>,
 }
@@ -96,14 +99,16 @@ fn said(data: &str) -> Said {
     let may_finish = wire.choices.iter().any(|choice| choice.finish_reason.is_some());
     let is_finish = may_finish && is_finish(data);
     let has_words = wire.choices.iter().any(|choice| choice.delta.as_ref().is_some_and(|delta| delta.has_words));
-    let deltas = wire.choices.into_iter().map(|choice| Delta {
-        choice: choice.index,
-        text: choice.delta.unwrap_or_default().text.into_owned(),
-        finish_reason: choice
-            .finish_reason
-            .filter(|_| is_finish)
-            .and_then(|reason| serde_json::from_str(reason.get()).ok()),
-        tool_calls: Vec::new(),
+    let deltas = wire.choices.into_iter().map(|choice| {
+        let Words { text, has_calls, .. } = choice.delta.unwrap_or_default();
+        let reason = choice.finish_reason.filter(|_| is_finish);
+        Delta {
+            choice: choice.index,
+            text: text.into_owned(),
+            finish_reason: reason.and_then(|reason| serde_json::from_str(reason.get()).ok()),
+            has_calls,
+            tool_calls: Vec::new(),
+        }
     });
     Said::Answer { deltas: deltas.collect(), usage, has_words, has_error }
 }
@@ -115,6 +120,7 @@ fn said_oddly(data: &str) -> Said {
         choice: 0,
         text: String::new(),
         finish_reason: Some(reason),
+        has_calls: false,
         tool_calls: Vec::new(),
     });
     Said::Answer {
@@ -151,6 +157,7 @@ struct Choice<'a> {
 struct Words<'a> {
     text: Cow<'a, str>,
     has_words: bool,
+    has_calls: bool,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Words<'a> {
@@ -173,12 +180,19 @@ impl<'de> Visitor<'de> for Fields {
         while let Some(name) = fields.next_key::<Cow<'de, str>>()? {
             let value: &RawValue = fields.next_value()?;
             words.has_words |= name != "role" && !matches!(value.get(), "null" | "\"\"" | "[]");
+            words.has_calls |= matches!(&*name, "tool_calls" | "function_call") && holds_calls(value);
             if name == "content" && value.get().starts_with('"') {
                 words.text = text(value.get()).map_err(serde::de::Error::custom)?;
             }
         }
         Ok(words)
     }
+}
+
+/// Whether the field of a message for tool calls, or for one of OpenAI's older format, has any.
+pub(super) fn holds_calls(value: &RawValue) -> bool {
+    let inner = value.get().trim_matches(['[', ']', '{', '}', '"', ' ', '\t', '\r', '\n']);
+    !inner.is_empty() && inner != "null"
 }
 
 /// Decodes a JSON string. A string without escapes is not copied.
@@ -209,6 +223,7 @@ mod tests {
             choice,
             text: text.to_owned(),
             finish_reason: reason.map(str::to_owned),
+            has_calls: false,
             tool_calls: Vec::new(),
         };
         let deltas = vec![delta(1, "a\n\"b\"", None), delta(0, "", Some("stop"))];
@@ -242,6 +257,21 @@ mod tests {
                 panic!("no answer: {delta}");
             };
             assert_eq!(has_words, expected, "{delta}");
+        }
+    }
+
+    #[test]
+    fn a_tool_call_is_told_from_an_empty_field() {
+        for (delta, expected) in [
+            (r#"{"content":"f()"}"#, false),
+            (r#"{"tool_calls":null,"function_call":null}"#, false),
+            (r#"{"tool_calls":[ ],"function_call":{}}"#, false),
+            (r#"{"tool_calls":[{"index":0,"function":{"arguments":""}}]}"#, true),
+            (r#"{"content":"","function_call":{"name":"f"}}"#, true),
+        ] {
+            let said = read(&format!(r#"{{"choices":[{{"delta":{delta}}}]}}"#)).said;
+            let Said::Answer { deltas, .. } = said else { panic!("no answer: {delta}") };
+            assert_eq!(deltas[0].has_calls, expected, "{delta}");
         }
     }
 

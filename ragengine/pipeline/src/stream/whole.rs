@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::chunk::text;
+use super::chunk::{holds_calls, text};
 use super::{Change, ToolCall, Usage, with_fields};
 
 /// What a whole answer of the language model reports besides its choices, parsed from JSON.
@@ -31,6 +31,8 @@ pub struct Choice {
     pub text: String,
     /// Why it ended.
     pub finish_reason: Option<String>,
+    /// Whether it calls a tool.
+    pub has_calls: bool,
     /// Its tool calls. Only a strict [`with_changes`] fills them in.
     pub tool_calls: Vec<ToolCall>,
 }
@@ -76,18 +78,25 @@ struct WireChoice<'a> {
     finish_reason: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct WireMessage<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool_calls: Option<&'a RawValue>,
+    // OpenAI's older format.
+    #[serde(borrow)]
+    function_call: Option<&'a RawValue>,
 }
 
 impl From<WireChoice<'_>> for Choice {
     fn from(choice: WireChoice<'_>) -> Self {
+        let WireMessage { content, tool_calls, function_call } = choice.message.unwrap_or_default();
         Self {
             index: choice.index,
-            text: choice.message.and_then(|message| message.content).and_then(string).unwrap_or_default(),
+            text: content.and_then(string).unwrap_or_default(),
             finish_reason: choice.finish_reason.and_then(string),
+            has_calls: tool_calls.into_iter().chain(function_call).any(holds_calls),
             tool_calls: Vec::new(),
         }
     }
@@ -225,11 +234,25 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_tells_whether_it_calls_a_tool() {
+        for (message, expected) in [
+            (r#"{"content":"f()"}"#, false),
+            (r#"{"content":null,"tool_calls":[ ],"function_call":null}"#, false),
+            (r#"{"content":null,"tool_calls":[{"id":"c1"}]}"#, true),
+            (r#"{"content":null,"function_call":{"name":"f"}}"#, true),
+        ] {
+            let choices = Choice::read_all(&format!(r#"{{"choices":[{{"message":{message}}}]}}"#));
+            assert_eq!(choices[0].has_calls, expected, "{message}");
+        }
+    }
+
+    #[test]
     fn the_answers_keep_their_numbers() {
         let choice = |index, text: &str, reason: Option<&str>| Choice {
             index,
             text: text.to_owned(),
             finish_reason: reason.map(str::to_owned),
+            has_calls: false,
             tool_calls: Vec::new(),
         };
         for (choices, expected) in [

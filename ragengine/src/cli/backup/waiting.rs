@@ -12,6 +12,10 @@ use crate::cli::connect::with_advice;
 /// How long a task waits for its server. Pulling an image and loading a model takes minutes.
 const LONGEST_WAIT: Duration = Duration::from_secs(30 * 60);
 
+/// How long a task waits for an index that cannot be used. The server opens it again at least every minute if that may
+/// help; else a person must act.
+const LONGEST_WAIT_FOR_INDEX: Duration = Duration::from_secs(3 * 60);
+
 /// The pause before the second attempt. It doubles for each further attempt.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -19,8 +23,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Repeats a request until the server takes it, fails for another reason than that it starts or is busy, or 30 minutes
-/// have passed. The log gets a line when the wait begins, and one when it was worth it. `jitter` returns numbers in 0..1,
-/// which spread the attempts of several tasks.
+/// have passed, 3 if only an index cannot be used. The log gets a line when the wait begins, and one when it was worth
+/// it. `jitter` returns numbers in 0..1, which spread the attempts of several tasks.
 ///
 /// # Errors
 ///
@@ -33,27 +37,30 @@ pub async fn until_taken<T, F>(
 where
     F: Future<Output = anyhow::Result<T>>,
 {
-    let (begin, mut longest_pause, mut is_waiting) = (Instant::now(), FIRST_PAUSE, false);
+    let (begin, mut longest_pause) = (Instant::now(), FIRST_PAUSE);
+    // How long the task waits for what it waits for now, and since when.
+    let mut waiting: Option<(Duration, Instant)> = None;
     loop {
         let error = match request().await {
             Ok(taken) => {
-                if is_waiting {
+                if waiting.is_some() {
                     writeln!(log, "ragengine: the server was ready after {} s", begin.elapsed().as_secs())?;
                 }
                 return Ok(taken);
             }
-            Err(error) if passes(&error) => error,
-            Err(error) => return Err(error),
+            Err(error) => error,
         };
-        let left = LONGEST_WAIT.saturating_sub(begin.elapsed());
+        let Some(longest) = longest_wait(&error) else { return Err(error) };
+        let is_first = waiting.is_none();
+        let since = waiting.filter(|(known, _)| *known == longest).map_or_else(Instant::now, |(_, since)| since);
+        waiting = Some((longest, since));
+        let left = longest.saturating_sub(since.elapsed()).min(LONGEST_WAIT.saturating_sub(begin.elapsed()));
         if left.is_zero() {
-            return Err(
-                with_advice(error).context(format!("the server was not ready within {} s", LONGEST_WAIT.as_secs()))
-            );
+            let seconds = begin.elapsed().as_secs();
+            return Err(with_advice(error).context(format!("the server was not ready within {seconds} s")));
         }
-        if !is_waiting {
-            is_waiting = true;
-            let minutes = LONGEST_WAIT.as_secs() / 60;
+        if is_first {
+            let minutes = longest.as_secs() / 60;
             writeln!(log, "ragengine: {error:#}. Waiting for the server for up to {minutes} minutes")
                 .context("cannot write to the log")?;
         }
@@ -62,19 +69,23 @@ where
     }
 }
 
-/// Whether an error is one of a server that starts or is busy.
-fn passes(error: &anyhow::Error) -> bool {
-    match error.downcast_ref::<ClientError>() {
+/// How long a task waits after an error: it may be one of a server that starts or is busy. None if waiting does not
+/// help.
+fn longest_wait(error: &anyhow::Error) -> Option<Duration> {
+    match error.downcast_ref::<ClientError>()? {
+        error if error.is_unavailable_index() => Some(LONGEST_WAIT_FOR_INDEX),
         // While a pod starts, connections are refused, or time out, or are closed before an answer.
-        Some(ClientError::Unreachable { .. } | ClientError::Transport { .. }) => true,
-        Some(ClientError::Refused { status, .. }) => matches!(status, 429 | 503),
-        _ => false,
+        ClientError::Unreachable { .. } | ClientError::Transport { .. } => Some(LONGEST_WAIT),
+        ClientError::Refused { status: 429 | 503, .. } => Some(LONGEST_WAIT),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+
+    use ragengine_index::IndexError;
 
     use super::*;
 
@@ -130,11 +141,35 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn an_index_that_cannot_be_used_is_waited_for_3_minutes_after_the_server_has_started() {
+        let unavailable = || {
+            let (index, reason) = ("docs".to_owned(), "restore its backup".to_owned());
+            let message = IndexError::Unavailable { index, reason }.to_string();
+            ClientError::Refused { status: 503, message }
+        };
+        for starts in [0, 11] {
+            let answers = |attempt: usize| if attempt <= starts { Err(refused(503)) } else { Err(unavailable()) };
+            let (outcome, times, log) = attempt(answers, 1.0).await;
+            let error = format!("{:#}", outcome.unwrap_err());
+            assert!(error.contains("index 'docs' cannot be used now: restore its backup"), "{error}");
+            assert_eq!((times.last(), log.lines().count()), (Some(&(times[starts] + 180)), 1), "{times:?}");
+            assert!(log.contains(if starts == 0 { "for up to 3 minutes" } else { "for up to 30 minutes" }), "{log}");
+        }
+        // What changes again and again is not waited for without end.
+        let answers = |attempt: usize| if attempt.is_multiple_of(2) { Err(refused(503)) } else { Err(unavailable()) };
+        assert_eq!(attempt(answers, 1.0).await.1.last(), Some(&1800));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn other_errors_are_not_waited_for() {
         for status in [400, 401, 404, 500, 507] {
             let (outcome, times, log) = attempt(|_| Err(refused(status)), 0.5).await;
             assert!(outcome.is_err() && times == [0] && log.is_empty(), "{status}: {times:?} {log}");
         }
+        let untrusted =
+            || ClientError::Untrusted { url: "https://docs".to_owned(), reason: "unknown issuer".to_owned() };
+        let (outcome, times, log) = attempt(|_| Err(untrusted()), 0.5).await;
+        assert!(outcome.is_err() && times == [0] && log.is_empty(), "{times:?} {log}");
         let (outcome, times, _) = attempt(|_| Ok(1), 0.5).await;
         assert_eq!((outcome.unwrap(), times), (1, vec![0]));
     }

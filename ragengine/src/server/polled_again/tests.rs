@@ -45,6 +45,26 @@ fn a_future_that_always_wakes_itself_lets_other_tasks_run() {
 }
 
 #[test]
+fn a_future_that_lets_other_tasks_run_stays_woken_until_its_next_poll() {
+    let counter = Arc::new(Counter::default());
+    let task = Waker::from(Arc::clone(&counter));
+    let mut polls = 0;
+    let mut future = pin!(PolledAgain::new(poll_fn(|context| {
+        polls += 1;
+        if polls <= MOST_POLLS {
+            context.waker().wake_by_ref();
+        }
+        Poll::<()>::Pending
+    })));
+    for wakes in [1, 2] {
+        assert!(future.as_mut().poll(&mut Context::from_waker(&task)).is_pending());
+        future.waker.wake_by_ref();
+        // The first poll has already asked for the second, which takes this wake along.
+        assert_eq!(counter.0.load(Ordering::Relaxed), wakes);
+    }
+}
+
+#[test]
 fn wakes_between_polls_reach_the_task_once() {
     let counter = Arc::new(Counter::default());
     let mut future = pin!(PolledAgain::new(std::future::pending::<()>()));

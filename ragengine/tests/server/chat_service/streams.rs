@@ -98,7 +98,27 @@ async fn tools_bypass_nothing_if_the_request_says_so() {
 
 #[tokio::test]
 async fn a_call_of_a_tool_need_not_cite_anything() {
-    let upstream = Upstream::scripted(|body| {
+    // A call of the tool that the request names ends with `stop`. Some streams end without a finish reason.
+    for reason in [Some("tool_calls"), Some("stop"), None] {
+        let server = with(&calling(reason).await, "").await;
+        let mut body = ask("docs", QUESTION);
+        body["tools"] = json!([{"type": "function", "function": {"name": "f"}}]);
+        body["rag_with_tools"] = json!(true);
+        body["citations"] = json!(true);
+        let reply = server.post("/v1/chat/completions", &body).await.ok();
+        let message = &reply["choices"][0]["message"];
+        assert_eq!((&message["content"], &message["tool_calls"][0]["id"]), (&Value::Null, &json!("c1")), "{reply}");
+        body["stream"] = json!(true);
+        let (chunks, is_done) = events(&streamed(&server, "/v1/chat/completions", &body).await);
+        let content = |chunk: &Value| chunk["choices"][0]["delta"]["content"].as_str().unwrap_or_default().to_owned();
+        assert_eq!((chunks.iter().map(content).collect::<String>().trim(), is_done), ("", true), "{chunks:?}");
+        assert!(chunks.iter().any(|chunk| chunk["choices"][0]["delta"]["tool_calls"][0]["id"] == "c1"), "{chunks:?}");
+    }
+}
+
+/// A language model that calls a tool, and ends with this finish reason.
+async fn calling(reason: Option<&'static str>) -> Upstream {
+    Upstream::scripted(move |body| {
         let call = json!({"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}});
         if body["stream"] == true {
             let choice = |delta: Value, reason: Option<&str>| {
@@ -108,29 +128,16 @@ async fn a_call_of_a_tool_need_not_cite_anything() {
             return event_reply(vec![
                 choice(json!({"role": "assistant", "content": "\n"}), None),
                 choice(json!({"tool_calls": [call]}), None),
-                choice(json!({}), Some("tool_calls")),
+                choice(json!({}), reason),
                 Ok("data: [DONE]\n\n".to_owned()),
             ]);
         }
         let mut reply = completion("");
         reply["choices"][0]["message"] = json!({"role": "assistant", "content": null, "tool_calls": [call]});
-        reply["choices"][0]["finish_reason"] = json!("tool_calls");
+        reply["choices"][0]["finish_reason"] = json!(reason);
         json_reply(200, &reply)
     })
-    .await;
-    let server = with(&upstream, "").await;
-    let mut body = ask("docs", QUESTION);
-    body["tools"] = json!([{"type": "function", "function": {"name": "f"}}]);
-    body["rag_with_tools"] = json!(true);
-    body["citations"] = json!(true);
-    let reply = server.post("/v1/chat/completions", &body).await.ok();
-    let message = &reply["choices"][0]["message"];
-    assert_eq!((&message["content"], &message["tool_calls"][0]["id"]), (&Value::Null, &json!("c1")), "{reply}");
-    body["stream"] = json!(true);
-    let (chunks, is_done) = events(&streamed(&server, "/v1/chat/completions", &body).await);
-    let content = |chunk: &Value| chunk["choices"][0]["delta"]["content"].as_str().unwrap_or_default().to_owned();
-    assert_eq!((chunks.iter().map(content).collect::<String>().trim(), is_done), ("", true), "{chunks:?}");
-    assert!(chunks.iter().any(|chunk| chunk["choices"][0]["delta"]["tool_calls"][0]["id"] == "c1"), "{chunks:?}");
+    .await
 }
 
 #[tokio::test]

@@ -19,13 +19,16 @@ pub(crate) struct Window<'a> {
     pub(crate) text: &'a str,
     /// Nothing will be added to the text.
     pub(crate) is_whole: bool,
+    /// The window is full: more of the text follows that the decision may not look at.
+    pub(crate) is_full: bool,
 }
 
 impl<'a> Window<'a> {
     /// The beginning of the rest of a text. More of the text may follow, unless it is the last.
     pub(super) fn of(rest: &'a str, is_last: bool) -> Self {
         let end = rest.floor_char_boundary(MAX_HELD_BYTES);
-        Self { text: &rest[..end], is_whole: is_last || end < rest.len() }
+        let is_full = end < rest.len();
+        Self { text: &rest[..end], is_whole: is_last || is_full, is_full }
     }
 
     /// The window without its first bytes.

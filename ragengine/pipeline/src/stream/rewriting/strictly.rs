@@ -51,7 +51,7 @@ impl Rewriting {
         let is_first = !message.is_empty() && content.is_some();
         let text = content.unwrap_or_default();
         let Some(finish_reason) = finish_reason else {
-            let delta = Delta { choice, text, finish_reason: None, tool_calls: Vec::new() };
+            let delta = Delta { choice, text, finish_reason: None, has_calls: false, tool_calls: Vec::new() };
             let text = change(&delta).text;
             if is_first || !text.is_empty() {
                 message.insert("content".to_owned(), text.into());
@@ -75,7 +75,7 @@ impl Rewriting {
     ) -> Option<&'static str> {
         let (has_calls, are_whole) = (!calls.is_empty(), calls.are_whole());
         let tool_calls = calls.into_calls();
-        let delta = Delta { choice, text, finish_reason: finish_reason.map(str::to_owned), tool_calls };
+        let delta = Delta { choice, text, finish_reason: finish_reason.map(str::to_owned), has_calls, tool_calls };
         let Change { text, finish_reason, keeps_calls } = change(&delta);
         if !text.is_empty() {
             before.push(self.part(choice, &text));

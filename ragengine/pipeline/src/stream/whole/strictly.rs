@@ -30,6 +30,7 @@ fn choice(part: Part, change: &mut impl FnMut(&Choice) -> Change) -> Value {
         index,
         text: content.unwrap_or_default(),
         finish_reason: finish_reason.map(str::to_owned),
+        has_calls,
         tool_calls: held.into_calls(),
     };
     let Change { text, finish_reason: reason, keeps_calls } = change(&choice);
