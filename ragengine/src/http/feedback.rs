@@ -49,9 +49,11 @@ pub async fn vote(
         comment: vote.comment,
         voted_at_ms: Timestamp::now().as_millisecond(),
     };
-    store(&app)?.vote(caller.owner(), vote).await.map_err(ApiError::from)?;
+    let feedback = store(&app)?;
+    may_vote(feedback, &caller, &answer_id).await?;
+    feedback.vote(caller.owner(), vote).await.map_err(ApiError::from)?;
     if let (true, Some(cache)) = (is_down, app.loaded()?.stores.cache()) {
-        let keys = store(&app)?.cache_key(&answer_id).await.map_err(ApiError::from)?;
+        let keys = feedback.cache_key(&answer_id).await.map_err(ApiError::from)?;
         if let Some(keys) = keys {
             voted_down(cache, &keys).await;
         }
@@ -102,7 +104,9 @@ pub async fn delete(
     PathParameters(answer_id): PathParameters<String>,
 ) -> Result<Json<Success>, PlainError> {
     may(&caller, Action::Read, None).map_err(ApiError::from)?;
-    store(&app)?.remove_vote(caller.owner(), &answer_id, &voter(&caller, &answer_id)).await.map_err(ApiError::from)?;
+    let feedback = store(&app)?;
+    may_vote(feedback, &caller, &answer_id).await?;
+    feedback.remove_vote(caller.owner(), &answer_id, &voter(&caller, &answer_id)).await.map_err(ApiError::from)?;
     Ok(Json(Success::default()))
 }
 
@@ -128,6 +132,12 @@ pub async fn delete_interactions(
 fn store(app: &App) -> Result<&Arc<FeedbackStore>, ApiError> {
     let off = || ApiError::InvalidRequest("votes are not kept on this server (setting feedback.enabled)".to_owned());
     app.loaded()?.stores.feedback().ok_or_else(off)
+}
+
+/// Checks whether the caller may read the index of an answer. The rules may have changed since the answer.
+async fn may_vote(feedback: &FeedbackStore, caller: &Caller, answer_id: &str) -> Result<(), ApiError> {
+    let index = feedback.index_of(caller.owner(), answer_id).await?;
+    Ok(may(caller, Action::Read, Some(&index))?)
 }
 
 fn listed(vote: stores::ListedVote) -> ListedVote {
