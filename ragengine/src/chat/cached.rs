@@ -340,6 +340,18 @@ pub(crate) async fn voted_down(cache: &AnswerCache, keys: &str) {
     }
 }
 
+/// Forgets that an answer got a down vote, after another vote or none has taken its place. One of another voter still
+/// holds, because the votes are asked, too, before an answer is kept.
+pub(crate) async fn down_vote_withdrawn(cache: &AnswerCache, keys: &str) {
+    let Some(keys) = Keys::parse(keys) else { return };
+    // To remove what is not there could purge the index.
+    if let LookUp::Hit(_) = cache.answers.look_up_again(&keys.down_vote).await
+        && let Err(error) = cache.answers.remove(&keys.down_vote).await
+    {
+        warn!(kind = error.kind(), reason = error.for_log(), "a withdrawn down vote is still in the cache");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,8 +12,9 @@ use super::extract::{JsonBody, PathParameters, QueryString, out_of_bounds};
 use crate::access::{Action, Caller, may};
 use crate::app::App;
 use crate::chat::answer_id::voter;
-use crate::chat::cached::voted_down;
+use crate::chat::cached::{down_vote_withdrawn, voted_down};
 use crate::error::{ApiError, PlainError};
+use crate::stores::AnswerCache;
 
 /// The longest comment, in characters.
 const MAX_COMMENT_CHARACTERS: usize = 4000;
@@ -51,12 +52,12 @@ pub async fn vote(
     };
     let feedback = store(&app)?;
     may_vote(feedback, &caller, &answer_id).await?;
+    let in_cache = in_cache(&app, feedback, &answer_id).await?;
     feedback.vote(caller.owner(), vote).await.map_err(ApiError::from)?;
-    if let (true, Some(cache)) = (is_down, app.loaded()?.stores.cache()) {
-        let keys = feedback.cache_key(&answer_id).await.map_err(ApiError::from)?;
-        if let Some(keys) = keys {
-            voted_down(cache, &keys).await;
-        }
+    match in_cache {
+        Some((cache, keys)) if is_down => voted_down(cache, &keys).await,
+        Some((cache, keys)) => down_vote_withdrawn(cache, &keys).await,
+        None => {}
     }
     Ok(Json(Success::default()))
 }
@@ -106,7 +107,12 @@ pub async fn delete(
     may(&caller, Action::Read, None).map_err(ApiError::from)?;
     let feedback = store(&app)?;
     may_vote(feedback, &caller, &answer_id).await?;
+    // When this fails, the vote is still there, and the request can be sent again.
+    let in_cache = in_cache(&app, feedback, &answer_id).await?;
     feedback.remove_vote(caller.owner(), &answer_id, &voter(&caller, &answer_id)).await.map_err(ApiError::from)?;
+    if let Some((cache, keys)) = in_cache {
+        down_vote_withdrawn(cache, &keys).await;
+    }
     Ok(Json(Success::default()))
 }
 
@@ -132,6 +138,16 @@ pub async fn delete_interactions(
 fn store(app: &App) -> Result<&Arc<FeedbackStore>, ApiError> {
     let off = || ApiError::InvalidRequest("votes are not kept on this server (setting feedback.enabled)".to_owned());
     app.loaded()?.stores.feedback().ok_or_else(off)
+}
+
+/// The cache, and the keys of an answer in it. None if there is no cache, or the answer had none.
+async fn in_cache<'a>(
+    app: &'a App,
+    feedback: &FeedbackStore,
+    answer_id: &str,
+) -> Result<Option<(&'a AnswerCache, String)>, ApiError> {
+    let Some(cache) = app.loaded()?.stores.cache() else { return Ok(None) };
+    Ok(feedback.cache_key(answer_id).await?.map(|keys| (&**cache, keys)))
 }
 
 /// Checks whether the caller may read the index of an answer. The rules may have changed since the answer.

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::response::Response;
+use ragengine::access::Caller;
+use ragengine_stores::{NewVote, Rating};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -142,6 +144,39 @@ async fn what_is_not_good_enough_is_not_given_again() {
     for _ in 0..2 {
         assert_eq!(ask(&strict, "/chat", &body).await.0, "miss");
     }
+}
+
+#[tokio::test]
+async fn a_withdrawn_down_vote_lets_answers_be_kept_again() {
+    let (server, _) = server("").await;
+    let answer = ask(&server, "/chat", &json!({"query": QUESTION})).await.1;
+    let id = answer["answer_id"].as_str().unwrap();
+    let rate = async |rating: &str| server.post("/feedback", &json!({"answer_id": id, "rating": rating})).await.ok();
+    let twice = async || {
+        let body = json!({"query": QUESTION});
+        [ask(&server, "/chat", &body).await.0, ask(&server, "/chat", &body).await.0]
+    };
+    rate("down").await;
+    assert_eq!(twice().await, ["miss", "miss"]);
+    rate("up").await;
+    assert_eq!(twice().await, ["miss", "hit"]);
+    rate("down").await;
+    assert_eq!(twice().await, ["miss", "miss"]);
+    server.delete(&format!("/feedback/{id}")).await.ok();
+    assert_eq!(twice().await, ["miss", "hit"]);
+    // The down vote of another voter still holds.
+    rate("down").await;
+    let other = NewVote {
+        answer_id: id.to_owned(),
+        voter: "user:other".to_owned(),
+        rating: Rating::Down,
+        comment: None,
+        voted_at_ms: jiff::Timestamp::now().as_millisecond(),
+    };
+    let store = server.app.loaded().unwrap().stores.feedback().unwrap();
+    store.vote(Caller::anonymous(None).owner(), other).await.unwrap();
+    rate("up").await;
+    assert_eq!(twice().await, ["miss", "miss"]);
 }
 
 #[tokio::test]
