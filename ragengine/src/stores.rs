@@ -1,5 +1,6 @@
 //! What is kept besides indexes: sessions, answers and votes on them, and interactions.
 
+mod background;
 mod interactions;
 mod sweep;
 
@@ -13,6 +14,7 @@ use ragengine_stores::{
     SessionStore, StoreError, StoreMetrics,
 };
 
+pub use self::background::Background;
 pub use self::interactions::KeptInteractions;
 pub use self::sweep::sweep;
 pub use crate::chat::Entry;
@@ -28,6 +30,7 @@ pub struct Stores {
     cache: Option<Arc<AnswerCache>>,
     postgres: Option<Arc<Postgres>>,
     redis: Option<Arc<Redis>>,
+    background: Background,
 }
 
 /// Answers that are given again, and the questions that wait for one.
@@ -102,13 +105,16 @@ impl Stores {
             let answers = ResponseCache::new(redis.clone(), postgres.clone(), expiry, StoreMetrics::clone(metrics));
             Arc::new(AnswerCache { answers, flights: Flights::default() })
         });
+        let background = Background::default();
+        let kept = |store| Arc::new(KeptInteractions::new(store, background.clone(), Arc::clone(metrics)));
         Ok(Self {
             sessions: Arc::new(sessions),
             redis,
             feedback: feedback.map(Arc::new),
-            interactions: interactions.map(|store| Arc::new(KeptInteractions::new(store, Arc::clone(metrics)))),
+            interactions: interactions.map(kept),
             cache,
             postgres,
+            background,
         })
     }
 
@@ -140,6 +146,11 @@ impl Stores {
     /// The answers that are given again.
     pub fn cache(&self) -> Option<&Arc<AnswerCache>> {
         self.cache.as_ref()
+    }
+
+    /// Work that no reply waits for to its end.
+    pub fn background(&self) -> &Background {
+        &self.background
     }
 
     /// What is wrong with the database now.

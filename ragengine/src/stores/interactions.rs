@@ -6,6 +6,8 @@ use ragengine_stores::{Interaction, InteractionStore, StoreMetrics};
 use tokio::sync::Semaphore;
 use tracing::warn;
 
+use super::Background;
+
 /// Interactions that wait for the store. Further ones are dropped.
 const MAX_WAITING: usize = 256;
 
@@ -13,13 +15,14 @@ const MAX_WAITING: usize = 256;
 pub struct KeptInteractions {
     store: InteractionStore,
     places: Arc<Semaphore>,
+    background: Background,
     metrics: Arc<StoreMetrics>,
 }
 
 impl KeptInteractions {
     /// A queue before this store.
-    pub fn new(store: InteractionStore, metrics: Arc<StoreMetrics>) -> Self {
-        Self { store, places: Arc::new(Semaphore::new(MAX_WAITING)), metrics }
+    pub fn new(store: InteractionStore, background: Background, metrics: Arc<StoreMetrics>) -> Self {
+        Self { store, places: Arc::new(Semaphore::new(MAX_WAITING)), background, metrics }
     }
 
     /// Keeps an interaction soon. If too many wait, it is dropped and counted.
@@ -29,12 +32,12 @@ impl KeptInteractions {
             return;
         };
         let kept = Arc::clone(self);
-        tokio::spawn(async move {
+        drop(self.background.spawn(async move {
             if let Err(error) = kept.store.keep(interaction).await {
                 warn!(kind = error.kind(), reason = error.for_log(), "interaction not kept");
             }
             drop(place);
-        });
+        }));
     }
 }
 
