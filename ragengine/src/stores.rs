@@ -39,6 +39,8 @@ pub struct AnswerCache {
     pub answers: ResponseCache,
     /// Questions that are being answered.
     pub flights: Flights<Entry>,
+    /// Answers that are being kept.
+    pub background: Background,
 }
 
 /// Why the stores cannot be opened.
@@ -100,12 +102,12 @@ impl Stores {
             (None, Some(postgres)) => Some(InteractionStore::postgres(postgres, StoreMetrics::clone(metrics))),
             (None, None) => None,
         };
+        let background = Background::default();
         let cache = settings.cache.enabled.then(|| {
             let expiry = Duration::from_secs(u64::from(settings.cache.ttl_days) * SECONDS_PER_DAY);
             let answers = ResponseCache::new(redis.clone(), postgres.clone(), expiry, StoreMetrics::clone(metrics));
-            Arc::new(AnswerCache { answers, flights: Flights::default() })
+            Arc::new(AnswerCache { answers, flights: Flights::default(), background: background.clone() })
         });
-        let background = Background::default();
         let kept = |store| Arc::new(KeptInteractions::new(store, background.clone(), Arc::clone(metrics)));
         Ok(Self {
             sessions: Arc::new(sessions),
