@@ -32,8 +32,8 @@ impl App {
         self.is_grace_over.load(Ordering::Relaxed)
     }
 
-    /// Keeps unfinished turns of conversations and what is left of the last answers, and waits for background work after
-    /// the grace period, for up to 5 seconds. The next start of the server detects and repeats interrupted work.
+    /// Keeps unfinished turns of conversations and what the last answers leave, and waits for background work after the
+    /// grace period, for up to 5 seconds. The next start of the server detects and repeats interrupted work.
     pub async fn wait_for_background_work(&self) {
         self.is_grace_over.store(true, Ordering::Relaxed);
         tokio::join!(self.open_turns.keep_all(), self.keep_the_rest());

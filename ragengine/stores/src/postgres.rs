@@ -35,7 +35,7 @@ impl Postgres {
         let remote = Remote::open("postgres.url", move || {
             let (connect, has_migrated) = (connect.clone(), Arc::clone(&has_migrated));
             async move {
-                // A newer version may have been started since. The servers that it replaces work until they are stopped.
+                // A newer version may have been started since. The servers that it replaces work until they stop.
                 migrations::migrate(&connect, has_migrated.load(Ordering::Relaxed)).await?;
                 has_migrated.store(true, Ordering::Relaxed);
                 Ok(pool::pool(&connect))

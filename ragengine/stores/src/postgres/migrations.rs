@@ -38,8 +38,8 @@ fn migrator() -> Migrator {
     migrator
 }
 
-/// Connects and runs the migrations that are missing. Those of a newer version are a failure, unless this says that they
-/// are not.
+/// Connects and runs the migrations that are missing. Tables of a newer version are a failure, unless they
+/// `may_be_newer`.
 pub(super) async fn migrate(options: &PgConnectOptions, may_be_newer: bool) -> Result<(), Failure> {
     let mut connection = match timeout(CONNECT_TIMEOUT, options.connect()).await {
         Ok(connected) => connected.map_err(|error| failure::of(&error))?,
