@@ -1,5 +1,6 @@
 //! What is kept besides indexes: sessions, answers and votes on them, and interactions.
 
+mod background;
 mod interactions;
 mod sweep;
 
@@ -13,6 +14,7 @@ use ragengine_stores::{
     SessionStore, StoreError, StoreMetrics,
 };
 
+pub use self::background::Background;
 pub use self::interactions::KeptInteractions;
 pub use self::sweep::sweep;
 pub use crate::chat::Entry;
@@ -28,6 +30,7 @@ pub struct Stores {
     cache: Option<Arc<AnswerCache>>,
     postgres: Option<Arc<Postgres>>,
     redis: Option<Arc<Redis>>,
+    background: Background,
 }
 
 /// Answers that are given again, and the questions that wait for one.
@@ -36,6 +39,8 @@ pub struct AnswerCache {
     pub answers: ResponseCache,
     /// Questions that are being answered.
     pub flights: Flights<Entry>,
+    /// Answers that are being kept.
+    pub background: Background,
 }
 
 /// Why the stores cannot be opened.
@@ -97,18 +102,21 @@ impl Stores {
             (None, Some(postgres)) => Some(InteractionStore::postgres(postgres, StoreMetrics::clone(metrics))),
             (None, None) => None,
         };
+        let background = Background::default();
         let cache = settings.cache.enabled.then(|| {
             let expiry = Duration::from_secs(u64::from(settings.cache.ttl_days) * SECONDS_PER_DAY);
             let answers = ResponseCache::new(redis.clone(), postgres.clone(), expiry, StoreMetrics::clone(metrics));
-            Arc::new(AnswerCache { answers, flights: Flights::default() })
+            Arc::new(AnswerCache { answers, flights: Flights::default(), background: background.clone() })
         });
+        let kept = |store| Arc::new(KeptInteractions::new(store, background.clone(), Arc::clone(metrics)));
         Ok(Self {
             sessions: Arc::new(sessions),
             redis,
             feedback: feedback.map(Arc::new),
-            interactions: interactions.map(|store| Arc::new(KeptInteractions::new(store, Arc::clone(metrics)))),
+            interactions: interactions.map(kept),
             cache,
             postgres,
+            background,
         })
     }
 
@@ -140,6 +148,11 @@ impl Stores {
     /// The answers that are given again.
     pub fn cache(&self) -> Option<&Arc<AnswerCache>> {
         self.cache.as_ref()
+    }
+
+    /// Work that no reply waits for to its end.
+    pub fn background(&self) -> &Background {
+        &self.background
     }
 
     /// What is wrong with the database now.

@@ -71,10 +71,11 @@ fn a_threshold_of_the_wrong_type_is_reported() {
 /// The definition counts characters and the server bytes, and an older definition let guardrails without a policy pass.
 #[test]
 fn what_the_definition_lets_pass_is_reported() {
-    let long = format!("{{auth: {{defaultAccess: {{write: ['user:{}']}}}}}}", "\u{10400}".repeat(65));
+    let long = format!("{{auth: {{modes: [jwt], defaultAccess: {{write: ['user:{}']}}}}}}", "\u{10400}".repeat(65));
     for (spec, expected) in [
         (long.as_str(), "auth.defaultAccess.write: "),
-        ("{auth: {defaultAccess: {read: [staff]}}}", "auth.defaultAccess.read: "),
+        ("{auth: {modes: [jwt], defaultAccess: {read: [staff]}}}", "auth.defaultAccess.read: "),
+        ("{auth: {defaultAccess: {read: ['group:staff']}}}", "auth.modes: is empty"),
         ("{guardrails: {enabled: true}}", "guardrails.configMapRef: "),
     ] {
         let found = errors(spec);

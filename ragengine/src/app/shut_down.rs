@@ -9,6 +9,9 @@ use super::App;
 /// Longest wait for background work when the process ends: a batch of a graph, or a snapshot.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Longest wait for what replies have left to be kept, such as the records that votes need.
+const STORES_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Longest wait for RabbitMQ to take the last events.
 const EVENTS_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -29,11 +32,11 @@ impl App {
         self.is_grace_over.load(Ordering::Relaxed)
     }
 
-    /// Keeps unfinished turns of conversations, and waits for background work after the grace period, for up to 5
-    /// seconds. The next start of the server detects and repeats interrupted work.
+    /// Keeps unfinished turns of conversations and what the last answers leave, and waits for background work after the
+    /// grace period, for up to 5 seconds. The next start of the server detects and repeats interrupted work.
     pub async fn wait_for_background_work(&self) {
         self.is_grace_over.store(true, Ordering::Relaxed);
-        self.open_turns.keep_all().await;
+        tokio::join!(self.open_turns.keep_all(), self.keep_the_rest());
         if let Some(events) = self.events.get() {
             events.shut_down(EVENTS_TIMEOUT).await;
         }
@@ -47,6 +50,13 @@ impl App {
         match tokio::time::timeout(TIMEOUT, idle).await {
             Ok(()) => info!("stopped"),
             Err(_) => warn!("stopped while vectors were being put together: the next start does it again"),
+        }
+    }
+
+    async fn keep_the_rest(&self) {
+        let Some(loaded) = self.loaded.get() else { return };
+        if !loaded.stores.background().has_ended(STORES_TIMEOUT).await {
+            warn!("stopped before all that the last answers left was kept");
         }
     }
 

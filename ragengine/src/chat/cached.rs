@@ -1,17 +1,19 @@
 //! Answers that are given again to the same question.
 
+mod ticket;
+
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use ragengine_errors::Logged as _;
-use ragengine_stores::{CacheKey, CachedAnswer, Epoch, FeedbackStore, Flight, KeyParts, Landed, Leader, LookUp};
+use ragengine_stores::{CacheKey, CachedAnswer, Epoch, Flight, KeyParts, Landed, LookUp};
 use ragengine_traces::{Span, in_span};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, timeout};
 use tracing::warn;
 
+pub(super) use self::ticket::Ticket;
 use super::question::Asked;
 use super::rewrite::{Rewritten, rewrite};
 use super::search::Embedded;
@@ -97,49 +99,6 @@ impl Keys {
     }
 }
 
-/// Tells whether a question got a down vote, also if the cache has forgotten it since, by a restart or a purge.
-struct Votes {
-    store: Arc<FeedbackStore>,
-    /// How long a question with a down vote gets no answer from the cache: as long as the cache keeps answers.
-    lifetime: Duration,
-}
-
-impl Votes {
-    fn of(app: &App) -> Option<Self> {
-        let store = Arc::clone(app.loaded().ok()?.stores.feedback()?);
-        Some(Self { store, lifetime: Duration::from_secs(u64::from(app.settings.cache.ttl_days) * 24 * 60 * 60) })
-    }
-
-    /// True if that is unknown, because there may be a vote.
-    async fn are_down(&self, keys: &Keys) -> bool {
-        let lifetime_ms = i64::try_from(self.lifetime.as_millis()).unwrap_or(i64::MAX);
-        let since_ms = Timestamp::now().as_millisecond().saturating_sub(lifetime_ms);
-        match self.store.was_voted_down(&format!(" {}", keys.down_vote), since_ms).await {
-            Ok(was_voted_down) => was_voted_down,
-            Err(error) => {
-                warn!(
-                    kind = error.kind(),
-                    reason = error.for_log(),
-                    "answer not kept for equal questions: votes unknown"
-                );
-                true
-            }
-        }
-    }
-}
-
-/// The right to keep an answer.
-pub(super) struct Ticket {
-    cache: Arc<AnswerCache>,
-    /// The votes. None if votes are not kept.
-    votes: Option<Votes>,
-    /// The keys of the question.
-    pub keys: Keys,
-    epoch: Option<Epoch>,
-    /// The questions that wait for the answer. None: others do not wait.
-    leader: Option<Leader<Entry>>,
-}
-
 /// Looks up the question, and rewrites it if its answer is not known. Without a history, the question is its own key, so
 /// it is looked up at once. Otherwise it is known after it was rewritten.
 ///
@@ -211,7 +170,7 @@ async fn first_question(
         leader.into_iter().for_each(|leader| leader.done(Some(Arc::clone(&entry))));
         return Ok((told(Cached::Hit(entry, keys)), None));
     }
-    Ok((told(Cached::Miss(Box::new(Ticket { cache, votes: Votes::of(app), keys, epoch, leader }))), embedded))
+    Ok((told(Cached::Miss(Box::new(Ticket::new(app, cache, keys, epoch, leader)))), embedded))
 }
 
 /// Looks up a question that was rewritten with its history. Its own answer is not kept, so no request waits for it.
@@ -222,7 +181,7 @@ async fn later_question(app: &App, asked: &Asked, question: &str) -> Cached {
     };
     told(match known(cache.answers.look_up(&keys.answer).await) {
         Ok(entry) => Cached::Hit(entry, keys),
-        Err(epoch) => Cached::Miss(Box::new(Ticket { cache, votes: Votes::of(app), keys, epoch, leader: None })),
+        Err(epoch) => Cached::Miss(Box::new(Ticket::new(app, cache, keys, epoch, None))),
     })
 }
 
@@ -299,37 +258,6 @@ async fn keys(app: &App, asked: &Asked, question: &str) -> Option<Keys> {
     Some(Keys { answer: CacheKey::new(&parts), down_vote: CacheKey::new(&KeyParts { guardrails: "", ..down_vote }) })
 }
 
-impl Ticket {
-    /// Keeps an answer, if there is one to keep, and gives it to those who wait.
-    pub async fn end(self, entry: Option<Entry>, similarity: f32) {
-        let Self { cache, votes, keys, epoch, leader } = self;
-        let kept = match (entry, epoch) {
-            (Some(entry), Some(epoch)) => {
-                let are_down = match &votes {
-                    Some(votes) => votes.are_down(&keys).await,
-                    None => false,
-                };
-                if are_down { None } else { keep(&cache, &keys, epoch, entry, similarity).await }
-            }
-            (Some(entry), None) => Some(Arc::new(entry)),
-            (None, _) => None,
-        };
-        leader.into_iter().for_each(|leader| leader.done(kept.clone()));
-    }
-}
-
-/// Keeps an answer. None if its question got a down vote, so that others do not get it either.
-async fn keep(cache: &AnswerCache, keys: &Keys, epoch: Epoch, entry: Entry, similarity: f32) -> Option<Arc<Entry>> {
-    // Without a reply about the vote, there may be one.
-    let LookUp::Miss(_) = cache.answers.look_up_again(&keys.down_vote).await else { return None };
-    let value = serde_json::to_vec(&entry).ok()?;
-    let answer = CachedAnswer { value, confidence: similarity };
-    if let Err(error) = cache.answers.store(&keys.answer, epoch, &answer).await {
-        warn!(kind = error.kind(), reason = error.for_log(), "answer not kept for equal questions");
-    }
-    Some(Arc::new(entry))
-}
-
 /// Forgets an answer that got a down vote, and remembers the vote. `keys` are those of the answer's record.
 pub(crate) async fn voted_down(cache: &AnswerCache, keys: &str) {
     let Some(keys) = Keys::parse(keys) else { return };
@@ -343,6 +271,18 @@ pub(crate) async fn voted_down(cache: &AnswerCache, keys: &str) {
     };
     for error in [removed.err(), remembered.err()].into_iter().flatten() {
         warn!(kind = error.kind(), reason = error.for_log(), "a down vote did not reach the cache");
+    }
+}
+
+/// Forgets that an answer got a down vote, after another vote or none has taken its place. One of another voter still
+/// holds, because the votes are asked, too, before an answer is kept.
+pub(crate) async fn down_vote_withdrawn(cache: &AnswerCache, keys: &str) {
+    let Some(keys) = Keys::parse(keys) else { return };
+    // To remove what is not there could purge the index.
+    if let LookUp::Hit(_) = cache.answers.look_up_again(&keys.down_vote).await
+        && let Err(error) = cache.answers.remove(&keys.down_vote).await
+    {
+        warn!(kind = error.kind(), reason = error.for_log(), "a withdrawn down vote is still in the cache");
     }
 }
 

@@ -192,10 +192,11 @@ fn record<V: FnOnce() -> Vec<f32>>(
     id: &str,
     about: About<'_, V>,
 ) -> Result<Option<JoinHandle<()>>, ApiError> {
-    let feedback = app.loaded()?.stores.feedback().filter(|_| asked.on.feedback);
+    let stores = &app.loaded()?.stores;
+    let feedback = stores.feedback().filter(|_| asked.on.feedback);
     Ok(feedback.map(|store| {
         let (store, answer) = (Arc::clone(store), answer(id, asked, about));
-        tokio::spawn(async move {
+        stores.background().spawn(async move {
             if let Err(error) = store.record_answer(answer).await {
                 warn!(kind = error.kind(), reason = error.for_log(), "answer not kept: it cannot be voted on");
             }

@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ragengine_errors::Logged as _;
 use ragengine_pipeline::history::PastTurn;
 use ragengine_pipeline::openai::MAX_MESSAGES;
 use ragengine_stores::{Joined, Newest, SessionKey, SessionStore, StoreError, Turn};
 use serde::Serialize;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tracing::{info, warn};
 use uuid::Uuid;
@@ -32,6 +34,9 @@ const MAX_PROMPT_TURNS: usize = (MAX_MESSAGES - 1) / 2;
 
 /// The turns of a history that is shown, and the bytes of their texts and sources, at most.
 const SHOWN: Newest = Newest { turns: MAX_TURNS, bytes: 8 << 20 };
+
+/// How long showing a history waits for those that are being read. It holds a turn of all reads meanwhile.
+const SHOWING_WAIT: Duration = Duration::from_secs(1);
 
 /// The id of a session: 8 to 128 letters, digits, `-` and `_`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -130,11 +135,20 @@ fn prompt_turns(window_tokens: u64) -> usize {
 ///
 /// # Errors
 ///
-/// The errors of the store.
+/// [`ApiError::Busy`], or the errors of the store.
 pub async fn shown(app: &App, caller: &Caller, id: &SessionId) -> Result<Vec<Turn>, ApiError> {
-    // A long history keeps the store busy, which questions need too. The queue of reads has a limit of time.
-    let _permit = app.history_reads.acquire().await;
+    // A long history keeps the store busy, which questions need too.
+    let _place = place(&app.history_reads).await?;
     Ok(store(app)?.history(&id.key(caller), SHOWN).await?)
+}
+
+/// A place among the histories that are read at the same time.
+async fn place(reads: &Semaphore) -> Result<SemaphorePermit<'_>, ApiError> {
+    let Ok(Ok(place)) = timeout(SHOWING_WAIT, reads.acquire()).await else {
+        let words = "the server is busy: other conversations are being listed. Retry in a moment";
+        return Err(ApiError::Busy(words.to_owned()));
+    };
+    Ok(place)
 }
 
 /// Clears a session: its turns go, also one that is being answered.
@@ -173,5 +187,15 @@ mod tests {
         let made = SessionId::of(None).unwrap();
         assert_ne!(made, SessionId::of(None).unwrap());
         assert_eq!(SessionId::of(Some(&made.to_string())).unwrap(), made);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_history_that_waits_long_for_others_is_refused() {
+        let reads = Semaphore::new(1);
+        let held = place(&reads).await.unwrap();
+        let refused = place(&reads).await.err().unwrap();
+        assert!(matches!(&refused, ApiError::Busy(_)), "{refused}");
+        drop(held);
+        assert!(place(&reads).await.is_ok());
     }
 }

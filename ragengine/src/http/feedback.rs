@@ -12,8 +12,9 @@ use super::extract::{JsonBody, PathParameters, QueryString, out_of_bounds};
 use crate::access::{Action, Caller, may};
 use crate::app::App;
 use crate::chat::answer_id::{session_voter, voter};
-use crate::chat::cached::voted_down;
+use crate::chat::cached::{down_vote_withdrawn, voted_down};
 use crate::error::{ApiError, PlainError};
+use crate::stores::AnswerCache;
 
 /// The longest comment, in characters.
 const MAX_COMMENT_CHARACTERS: usize = 4000;
@@ -49,12 +50,14 @@ pub async fn vote(
         comment: vote.comment,
         voted_at_ms: Timestamp::now().as_millisecond(),
     };
-    store(&app)?.vote(caller.owner(), vote).await.map_err(ApiError::from)?;
-    if let (true, Some(cache)) = (is_down, app.loaded()?.stores.cache()) {
-        let keys = store(&app)?.cache_key(&answer_id).await.map_err(ApiError::from)?;
-        if let Some(keys) = keys {
-            voted_down(cache, &keys).await;
-        }
+    let feedback = store(&app)?;
+    may_vote(feedback, &caller, &answer_id).await?;
+    let in_cache = in_cache(&app, feedback, &answer_id).await?;
+    feedback.vote(caller.owner(), vote).await.map_err(ApiError::from)?;
+    match in_cache {
+        Some((cache, keys)) if is_down => voted_down(cache, &keys).await,
+        Some((cache, keys)) => down_vote_withdrawn(cache, &keys).await,
+        None => {}
     }
     Ok(Json(Success::default()))
 }
@@ -104,7 +107,14 @@ pub async fn delete(
     PathParameters(answer_id): PathParameters<String>,
 ) -> Result<Json<Success>, PlainError> {
     may(&caller, Action::Read, None).map_err(ApiError::from)?;
-    store(&app)?.remove_vote(caller.owner(), &answer_id, &voter(&caller, &answer_id)).await.map_err(ApiError::from)?;
+    let feedback = store(&app)?;
+    may_vote(feedback, &caller, &answer_id).await?;
+    // When this fails, the vote is still there, and the request can be sent again.
+    let in_cache = in_cache(&app, feedback, &answer_id).await?;
+    feedback.remove_vote(caller.owner(), &answer_id, &voter(&caller, &answer_id)).await.map_err(ApiError::from)?;
+    if let Some((cache, keys)) = in_cache {
+        down_vote_withdrawn(cache, &keys).await;
+    }
     Ok(Json(Success::default()))
 }
 
@@ -150,6 +160,22 @@ fn shown(caller: &Caller, sees_all: bool, session_id: Option<&str>) -> Shown {
 fn store(app: &App) -> Result<&Arc<FeedbackStore>, ApiError> {
     let off = || ApiError::InvalidRequest("votes are not kept on this server (setting feedback.enabled)".to_owned());
     app.loaded()?.stores.feedback().ok_or_else(off)
+}
+
+/// The cache, and the keys of an answer in it. None if there is no cache, or the answer had none.
+async fn in_cache<'a>(
+    app: &'a App,
+    feedback: &FeedbackStore,
+    answer_id: &str,
+) -> Result<Option<(&'a AnswerCache, String)>, ApiError> {
+    let Some(cache) = app.loaded()?.stores.cache() else { return Ok(None) };
+    Ok(feedback.cache_key(answer_id).await?.map(|keys| (&**cache, keys)))
+}
+
+/// Checks whether the caller may read the index of an answer. The rules may have changed since the answer.
+async fn may_vote(feedback: &FeedbackStore, caller: &Caller, answer_id: &str) -> Result<(), ApiError> {
+    let index = feedback.index_of(caller.owner(), answer_id).await?;
+    Ok(may(caller, Action::Read, Some(&index))?)
 }
 
 fn listed(vote: stores::ListedVote) -> ListedVote {

@@ -12,7 +12,7 @@ use super::Senders;
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, DELETE");
 
 /// Response headers that a page may read, in addition to the standard ones.
-const EXPOSED: HeaderValue = HeaderValue::from_static("retry-after, x-request-id");
+const EXPOSED: HeaderValue = HeaderValue::from_static("retry-after, x-answer-id, x-cache, x-request-id");
 
 /// How long a browser may cache a preflight reply, in seconds.
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");

@@ -68,4 +68,10 @@ impl Lifetime {
     pub fn expires_at_ms(self) -> i64 {
         representable(self.now_ms.saturating_add(self.expiry_ms))
     }
+
+    /// The first number of a session that begins now: the time in microseconds. Every use raises the number by one, so
+    /// that it is higher than all of an earlier session with the same key.
+    pub fn first_number(self) -> u64 {
+        representable(self.now_ms).unsigned_abs().saturating_mul(1_000).max(1)
+    }
 }

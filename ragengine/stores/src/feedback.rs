@@ -89,6 +89,15 @@ impl FeedbackStore {
         run!(self.vote(owner, vote, now_ms()))
     }
 
+    /// The index of an answer of this owner.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] if the answer is unknown or another owner's, or those of the store.
+    pub async fn index_of(&self, owner: &str, answer_id: &str) -> Result<String, StoreError> {
+        run!(self.index_of(owner, answer_id))
+    }
+
     /// The key of an answer in the response cache. None if it has none, or is unknown.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod pool;
 mod text;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sqlx::PgPool;
 
@@ -30,10 +31,13 @@ impl Postgres {
     /// [`StoreError::Url`], or [`StoreError::NewerSchema`] if a newer version of this program has migrated the tables.
     pub async fn open(options: &PostgresOptions) -> Result<Arc<Self>, StoreError> {
         let connect = options.parsed()?;
+        let has_migrated = Arc::new(AtomicBool::new(false));
         let remote = Remote::open("postgres.url", move || {
-            let connect = connect.clone();
+            let (connect, has_migrated) = (connect.clone(), Arc::clone(&has_migrated));
             async move {
-                migrations::migrate(&connect).await?;
+                // A newer version may have been started since. The servers that it replaces work until they stop.
+                migrations::migrate(&connect, has_migrated.load(Ordering::Relaxed)).await?;
+                has_migrated.store(true, Ordering::Relaxed);
                 Ok(pool::pool(&connect))
             }
         });

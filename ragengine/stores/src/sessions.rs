@@ -3,6 +3,9 @@
 //!
 //! A turn takes its number when its question arrives ([`SessionStore::join`]), and is added when its answer is there
 //! ([`SessionStore::add`]). So turns are in the order of their questions, in whatever order their answers are ready.
+//!
+//! The numbers of a session begin with the time in microseconds. So those of a session that has expired do not come
+//! again, and an answer that took longer than that replaces no turn of the next session.
 
 mod memory;
 mod postgres;
@@ -24,6 +27,10 @@ use crate::{Postgres, StoreError, StoreMetrics};
 
 /// Turns of each session at most. If there are more, the oldest go.
 const MAX_TURNS: usize = 10_000;
+
+/// Numbers that are left out after the turn with which an expired session begins again, because other questions may have
+/// taken them before.
+const TAKEN: u64 = 1_000;
 
 /// Keeps sessions. Each method returns an error of [`StoreError`] when the backend fails, and after
 /// [`OPERATION_TIMEOUT`](crate::OPERATION_TIMEOUT).

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use ragengine_stores::Answer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -113,6 +114,42 @@ async fn rules_say_who_may_read_and_write_an_index() {
     assert_eq!(send(&server, "/persist/docs", Some("secret"), &json!({})).await.status, 200);
     let votes = get(&server, "/feedback", ann).await.ok();
     assert_eq!(votes["feedback"], json!([]));
+}
+
+#[tokio::test]
+async fn a_vote_needs_the_right_to_read_the_index_of_its_answer() {
+    let Guarded { server, .. } = guarded("").await;
+    let store = server.app.loaded().unwrap().stores.feedback().unwrap();
+    for (id, index) in [("of-docs", "docs"), ("of-open", "open")] {
+        let answer = Answer {
+            id: id.to_owned(),
+            owner: "key:bob".to_owned(),
+            index_name: index.to_owned(),
+            question: "Why?".to_owned(),
+            fingerprint: "minilm".to_owned(),
+            vector: vec![1.0],
+            node_ids: Vec::new(),
+            cache_key: None,
+            created_at_ms: jiff::Timestamp::now().as_millisecond(),
+        };
+        store.record_answer(answer).await.unwrap();
+    }
+    for (token, id, status) in [
+        ("key-of-bob", "of-open", 200),
+        // Bob could read it when he asked.
+        ("key-of-bob", "of-docs", 403),
+        ("key-of-ann", "of-docs", 404),
+        ("key-of-ann", "of-open", 404),
+    ] {
+        let vote = send(&server, "/feedback", Some(token), &json!({"answer_id": id, "rating": "up"})).await;
+        assert_eq!(vote.status, status, "{token} {id}: {}", vote.text);
+        let delete = reqwest::Client::new().delete(format!("{}/feedback/{id}", server.url)).bearer_auth(token);
+        let delete = Server::reply(delete).await;
+        assert_eq!(delete.status, status, "{token} {id}: {}", delete.text);
+        if status == 403 {
+            assert_eq!(vote.error(403), "You may not read index 'docs'.");
+        }
+    }
 }
 
 #[tokio::test]

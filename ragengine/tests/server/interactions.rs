@@ -47,16 +47,20 @@ async fn chat(server: &Server, question: &str, pipeline: Value) -> Value {
     server.post("/v1/chat/completions", &body).await.ok()
 }
 
-/// Waits until a caller has as many interactions with a similar question.
-async fn kept(server: &Server, owner: &str, count: usize) {
+/// The number of a caller's interactions with a similar question.
+async fn count_now(server: &Server, owner: &str) -> usize {
     let loaded = server.app.loaded().unwrap();
     let index = loaded.catalog.get("docs").await.unwrap();
     let vector = loaded.embedding.embed_query(QUESTION).await.unwrap();
+    let store = loaded.stores.interactions().unwrap();
+    let fingerprint = &index.record().embedding_fingerprint;
+    store.nearest(owner, "docs", fingerprint, &vector, None, 100, -1.0).await.unwrap().len()
+}
+
+/// Waits until a caller has as many interactions with a similar question.
+async fn kept(server: &Server, owner: &str, count: usize) {
     for _ in 0..200 {
-        let store = loaded.stores.interactions().unwrap();
-        let fingerprint = &index.record().embedding_fingerprint;
-        let found = store.nearest(owner, "docs", fingerprint, &vector, None, 100, -1.0).await.unwrap();
-        if found.len() == count {
+        if count_now(server, owner).await == count {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -80,6 +84,15 @@ async fn ask_as(server: &Server, principal: &str, question: &str, pipeline: Valu
         answer(&server.app, &caller, request, Arrival::new(&server.app, Endpoint::Completions, origin, None)).await;
     let Ok(ChatReplyBody::Whole { body, .. }) = reply.map(|reply| reply.body) else { panic!("no whole answer") };
     assert!(String::from_utf8_lossy(&body).contains("In May"));
+}
+
+#[tokio::test]
+async fn the_end_of_the_server_waits_for_the_last_interaction() {
+    let upstream = upstream().await;
+    let server = server(&upstream, ", anonymous: true").await;
+    chat(&server, QUESTION, json!({"interactions": true})).await;
+    server.app.wait_for_background_work().await;
+    assert_eq!(count_now(&server, "-").await, 1);
 }
 
 #[tokio::test]

@@ -21,7 +21,8 @@ pub struct Auth {
     /// How long the previous token remains valid after a change, in seconds.
     pub previous_token_seconds: u64,
     /// How callers prove who they are, as `Authorization: Bearer TOKEN`: `apiKey` (a key of `apiKeysFolder`),
-    /// `sessionToken` (a session in `redis`) and `jwt` (signed by an issuer of `jwt`). Empty: every caller is let in.
+    /// `sessionToken` (a session in `redis`) and `jwt` (signed by an issuer of `jwt`). Empty: every caller is let in, and
+    /// there can be no rules in `accessFile`, `defaultAccess` and `indexes`.
     pub modes: Vec<AuthMode>,
     /// The folder of the API keys, such as the volume of a Secret. The name of each file is the key's name, and its
     /// content is the key. Read again every 2 seconds.

@@ -2,7 +2,7 @@
 
 use super::stores::has_no_password;
 use super::{Invalid, is_http, is_short};
-use crate::{AccessRules, AuthMode, JwtIssuer, Settings};
+use crate::{AccessRules, Auth, AuthMode, JwtIssuer, Settings};
 
 const MAX_ISSUERS: usize = 20;
 const MAX_RULES: usize = 1000;
@@ -19,6 +19,12 @@ pub(super) fn check(settings: &Settings) -> impl Iterator<Item = Invalid> {
             auth.modes.iter().enumerate().all(|(place, mode)| !auth.modes[..place].contains(mode)),
             "auth.modes",
             "has a mode twice: remove one",
+        ),
+        (
+            !auth.modes.is_empty() || !has_rules(auth),
+            "auth.modes",
+            "is empty, so every caller is let in, and the rules of auth.indexes, auth.accessFile and auth.defaultAccess \
+             would do nothing: write how callers prove who they are, such as apiKey, or remove the rules",
         ),
         (
             !has(AuthMode::ApiKey) || auth.api_keys_folder.is_some(),
@@ -97,6 +103,14 @@ pub(super) fn check(settings: &Settings) -> impl Iterator<Item = Invalid> {
     ];
     let wrong = checks.into_iter().filter(|(holds, ..)| !holds);
     wrong.map(|(_, setting, message)| Invalid { setting: setting.to_owned(), message: message.to_owned() })
+}
+
+/// Whether there are rules for callers. The operator is told by `accessFile` too, and is known without a mode.
+fn has_rules(auth: &Auth) -> bool {
+    let knows_operator = auth.jwt.iter().any(|issuer| issuer.kubernetes);
+    !auth.indexes.is_empty()
+        || auth.default_access != Auth::default().default_access
+        || auth.access_file.is_some() && !knows_operator
 }
 
 fn is_issuer(issuer: &JwtIssuer) -> bool {

@@ -33,6 +33,11 @@ impl EmbeddedFeedback {
         self.embedded.write(move |transaction| voting::vote(transaction, &owner, vote, now_ms)).await
     }
 
+    pub async fn index_of(&self, owner: &str, answer_id: &str) -> Result<String, StoreError> {
+        let (owner, answer_id) = (owner.to_owned(), answer_id.to_owned());
+        self.embedded.read(move |reader| listing::index_of(reader, &owner, &answer_id)).await
+    }
+
     pub async fn cache_key(&self, answer_id: &str) -> Result<Option<String>, StoreError> {
         let answer_id = answer_id.to_owned();
         self.embedded.read(move |reader| listing::cache_key(reader, &answer_id)).await

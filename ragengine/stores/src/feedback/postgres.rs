@@ -54,6 +54,15 @@ impl PostgresFeedback {
         if voted == 0 { Err(StoreError::NotFound) } else { Ok(()) }
     }
 
+    pub async fn index_of(&self, owner: &str, answer_id: &str) -> Result<String, StoreError> {
+        let index = query_scalar::<_, String>(queries::INDEX_OF)
+            .bind(self.postgres.engine())
+            .bind(text(answer_id))
+            .bind(text(owner));
+        let found = self.postgres.run(|pool| async move { Ok(index.fetch_optional(&pool).await?) }).await?;
+        found.ok_or(StoreError::NotFound)
+    }
+
     pub async fn cache_key(&self, answer_id: &str) -> Result<Option<String>, StoreError> {
         let key =
             query_scalar::<_, Option<String>>(queries::CACHE_KEY).bind(self.postgres.engine()).bind(text(answer_id));

@@ -1,5 +1,6 @@
 //! The tables, as numbered migrations. Each is run once, under a lock in the database, so that several servers can
-//! start at the same time. A migration that was released is never changed.
+//! start at the same time. A migration that was released is never changed. The servers of the version before run on it
+//! until they are replaced, so it leaves them what they use.
 
 use std::time::Duration;
 
@@ -38,13 +39,14 @@ fn migrator() -> Migrator {
     migrator
 }
 
-/// Connects and runs the migrations that are missing.
-pub(super) async fn migrate(options: &PgConnectOptions) -> Result<(), Failure> {
+/// Connects and runs the migrations that are missing. Tables of a newer version are a failure, unless they
+/// `may_be_newer`.
+pub(super) async fn migrate(options: &PgConnectOptions, may_be_newer: bool) -> Result<(), Failure> {
     let mut connection = match timeout(CONNECT_TIMEOUT, options.connect()).await {
         Ok(connected) => connected.map_err(|error| failure::of(&error))?,
         Err(_) => return Err(Failure::no_answer(CONNECT_TIMEOUT)),
     };
-    let migrated = timeout(MIGRATE_TIMEOUT, run(&mut connection)).await;
+    let migrated = timeout(MIGRATE_TIMEOUT, run(&mut connection, may_be_newer)).await;
     // The database releases the lock of a connection that is gone, also after an error.
     if timeout(CONNECT_TIMEOUT, connection.close()).await.is_err() {
         tracing::debug!("the connection for migrations was not closed in time");
@@ -55,9 +57,9 @@ pub(super) async fn migrate(options: &PgConnectOptions) -> Result<(), Failure> {
     }
 }
 
-async fn run(connection: &mut PgConnection) -> Result<(), MigrateError> {
+async fn run(connection: &mut PgConnection, may_be_newer: bool) -> Result<(), MigrateError> {
     connection.execute(LIMITS).await?;
-    migrator().run_direct(None, connection, false).await
+    migrator().set_ignore_missing(may_be_newer).run_direct(None, connection, false).await
 }
 
 fn of_migration(error: &MigrateError) -> Failure {

@@ -21,7 +21,7 @@ impl MemorySessions {
         let mut table = self.table.lock();
         let session = table.used(key, lifetime);
         let is_new = session.seq == 0;
-        session.seq += 1;
+        session.seq = if is_new { lifetime.first_number() } else { session.seq + 1 };
         let (seq, turns) = (session.seq, session.newest(newest, Turn::spoken_bytes));
         table.shrink(self.limits);
         // Texts are copied without the lock.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::postgres::PgRow;
 use sqlx::{PgPool, Row as _, query, query_as, query_scalar};
 
-use super::{Joined, Lifetime, MAX_TURNS, Newest, SessionKey, Turn};
+use super::{Joined, Lifetime, MAX_TURNS, Newest, SessionKey, TAKEN, Turn};
 use crate::clock::representable;
 use crate::expiry::SWEEP_ROWS;
 use crate::postgres::text;
@@ -25,6 +25,7 @@ impl PostgresSessions {
     }
 
     pub async fn join(&self, key: &SessionKey, newest: Newest, lifetime: Lifetime) -> Result<Joined, StoreError> {
+        let first_number = lifetime.first_number();
         let join = query(queries::JOIN)
             .bind(self.postgres.engine())
             .bind(text(&key.owner))
@@ -32,14 +33,15 @@ impl PostgresSessions {
             .bind(lifetime.now_ms)
             .bind(lifetime.expires_at_ms())
             .bind(limit(newest.turns))
-            .bind(limit(newest.bytes));
+            .bind(limit(newest.bytes))
+            .bind(number(first_number));
         let joined = |pool: PgPool| async move {
             let rows = join.fetch_all(&pool).await?;
             let first = rows.first().ok_or(sqlx::Error::RowNotFound)?;
             let seq = first.try_get::<i64, _>("before")?.unsigned_abs();
             let has_turns = first.try_get::<Option<i64>, _>("seq")?.is_some();
             let turns = rows.iter().filter(|_| has_turns).map(turn).collect::<Result<Vec<Turn>, _>>()?;
-            Ok(Joined { seq, turns, is_new: seq == 1 })
+            Ok(Joined { seq, turns, is_new: seq == first_number })
         };
         self.postgres.run(joined).await
     }
@@ -49,9 +51,9 @@ impl PostgresSessions {
         let (owner, id) = (&*owner, &*id);
         let engine = self.postgres.engine();
         let (now_ms, expires_at_ms) = (lifetime.now_ms, lifetime.expires_at_ms());
-        let seq = i64::try_from(turn.seq).unwrap_or(i64::MAX);
+        let (seq, latest) = (number(turn.seq), number(turn.seq.saturating_add(TAKEN)));
         let add = || {
-            query_scalar::<_, bool>(queries::ADD)
+            query_as::<_, (bool, bool)>(queries::ADD)
                 .bind(engine)
                 .bind(owner)
                 .bind(id)
@@ -69,14 +71,22 @@ impl PostgresSessions {
                 .bind(representable(turn.created_at_ms))
         };
         let work = |pool: PgPool| async move {
-            if let Some(is_kept) = add().fetch_optional(&pool).await? {
-                return Ok(is_kept);
+            let (is_kept, may_be_long) = match add().fetch_optional(&pool).await? {
+                Some(added) => added,
+                None => {
+                    let delete = query(queries::DELETE_EXPIRED).bind(engine).bind(owner).bind(id).bind(now_ms);
+                    delete.execute(&pool).await?;
+                    let begin = query(queries::BEGIN).bind(engine).bind(owner).bind(id);
+                    begin.bind(now_ms).bind(expires_at_ms).bind(latest).execute(&pool).await?;
+                    add().fetch_one(&pool).await?
+                }
+            };
+            if may_be_long {
+                // A later statement also sees the turns that were added while the first one waited.
+                let shorten = query(queries::SHORTEN).bind(engine).bind(owner).bind(id).bind(limit(MAX_TURNS));
+                shorten.execute(&pool).await?;
             }
-            let delete = query(queries::DELETE_EXPIRED).bind(engine).bind(owner).bind(id).bind(now_ms);
-            delete.execute(&pool).await?;
-            let begin = query(queries::BEGIN).bind(engine).bind(owner).bind(id);
-            begin.bind(now_ms).bind(expires_at_ms).bind(seq).execute(&pool).await?;
-            Ok(add().fetch_one(&pool).await?)
+            Ok(is_kept)
         };
         self.postgres.run(work).await
     }
@@ -130,6 +140,10 @@ impl PostgresSessions {
 }
 
 fn limit(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

@@ -7,7 +7,7 @@ use ::redis::{Cmd, cmd};
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
 
-use super::{Joined, Lifetime, MAX_TURNS, Newest, SessionKey, Turn};
+use super::{Joined, Lifetime, MAX_TURNS, Newest, SessionKey, TAKEN, Turn};
 use crate::StoreError;
 use crate::redis::Redis;
 
@@ -30,15 +30,21 @@ impl RedisSessions {
 
     pub async fn join(&self, key: &SessionKey, newest: Newest, lifetime: Lifetime) -> Result<Joined, StoreError> {
         let mut join = self.script(scripts::JOIN, key);
-        join.arg(lifetime.expiry_ms).arg(newest.turns).arg(newest.bytes);
-        let (seq, members): (u64, Vec<Vec<u8>>) = self.redis.run(&join).await?;
+        join.arg(lifetime.expiry_ms).arg(newest.turns).arg(newest.bytes).arg(lifetime.first_number());
+        let (seq, is_new, members): (u64, bool, Vec<Vec<u8>>) = self.redis.run(&join).await?;
         let members = members.into_iter().map(|line| (line, None)).collect();
-        Ok(Joined { seq, turns: read(members).await?, is_new: seq == 1 })
+        Ok(Joined { seq, turns: read(members).await?, is_new })
     }
 
     pub async fn add(&self, key: &SessionKey, turn: Turn, lifetime: Lifetime) -> Result<bool, StoreError> {
         let mut add = self.script(scripts::ADD, key);
-        add.arg(lifetime.expiry_ms).arg(turn.seq).arg(member::encode(&turn)?).arg(turn.sources).arg(MAX_TURNS);
+        let latest = turn.seq.saturating_add(TAKEN);
+        add.arg(lifetime.expiry_ms)
+            .arg(turn.seq)
+            .arg(member::encode(&turn)?)
+            .arg(turn.sources)
+            .arg(MAX_TURNS)
+            .arg(latest);
         self.redis.run(&add).await
     }
 

@@ -134,7 +134,9 @@ pub async fn an_unknown_answer_and_one_of_another_owner_are_not_found(stores: St
     for (owner, id) in [("bob", "a"), ("", "a"), ("ann", "b"), ("ann", "")] {
         assert_eq!(kind(store.vote(owner, vote(id, "bob", Rating::Up, 0)).await), "not_found", "{owner} {id}");
         assert_eq!(kind(store.remove_vote(owner, id, "bob").await), "not_found", "{owner} {id}");
+        assert_eq!(kind(store.index_of(owner, id).await), "not_found", "{owner} {id}");
     }
+    assert_eq!(store.index_of("ann", "a").await.unwrap(), "docs");
     assert_eq!(summary(&votes_on(&store, &["x"]).await), [("x", vec![("bob", true)])]);
 }
 

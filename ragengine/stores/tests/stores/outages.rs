@@ -112,14 +112,31 @@ async fn a_start_does_not_wait_long_for_the_migrations_of_another_server() {
     migrates.await.unwrap();
 }
 
+/// A newer version has migrated the tables.
+const NEWER: &str = "INSERT INTO ragengine_migration (version, description, success, checksum, execution_time)
+    VALUES (1000, 'newer', true, '', 0)";
+
+#[tokio::test]
+async fn a_server_that_a_newer_one_replaces_connects_again() {
+    let mut server = TestPostgres::start();
+    let postgres = Postgres::open(&server.options("docs")).await.unwrap();
+    let stores = Stores::of(&postgres);
+    list(&stores).await.unwrap();
+    server.sql(NEWER);
+    server.kill();
+    assert_eq!(failed(&stores).await.kind(), "unavailable");
+    server.restart();
+    recovered(&stores).await;
+    assert_eq!(postgres.problem(), None);
+    let started_later = Postgres::open(&server.options("docs")).await;
+    assert_eq!(started_later.err().unwrap().kind(), "newer_schema");
+}
+
 #[tokio::test]
 async fn a_newer_schema_is_refused() {
     let server = TestPostgres::start();
     drop(Stores::postgres(&server, "docs").await);
-    server.sql(
-        "INSERT INTO ragengine_migration (version, description, success, checksum, execution_time)
-        VALUES (1000, 'newer', true, '', 0)",
-    );
+    server.sql(NEWER);
     let error = Postgres::open(&server.options("docs")).await.err().unwrap();
     assert_eq!(error.kind(), "newer_schema");
     assert!(error.to_string().contains("newer version"), "{error}");

@@ -50,7 +50,7 @@ async fn a_killed_server_is_unavailable_and_is_used_again_with_its_sessions_when
     let mut server = TestRedis::start();
     let (redis, store) = opened(&server.options("docs")).await;
     let session = key("ann", "s");
-    ask(&store, &session).await;
+    let first = ask(&store, &session).await;
     server.kill();
     let error = failed(&store, "does not run").await;
     assert_eq!(error.kind(), "unavailable");
@@ -62,8 +62,8 @@ async fn a_killed_server_is_unavailable_and_is_used_again_with_its_sessions_when
     server.restart();
     recovered(&store).await;
     assert_eq!(redis.problem(), None);
-    assert_eq!(history(&store, &session).await, [1]);
-    assert_eq!(ask(&store, &session).await, 2);
+    assert_eq!(history(&store, &session).await, [first]);
+    assert_eq!(ask(&store, &session).await, first + 1);
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn a_server_that_is_started_later_is_used_then() {
 async fn a_server_that_reads_its_data_is_used_when_it_has_read_it() {
     let mut server = TestRedis::start();
     let (_, store) = opened(&server.options("docs")).await;
-    ask(&store, &key("ann", "s")).await;
+    let first = ask(&store, &key("ann", "s")).await;
     let restarting = tokio::task::spawn_blocking(move || {
         server.restart_slowly();
         server
@@ -124,7 +124,7 @@ async fn a_server_that_reads_its_data_is_used_when_it_has_read_it() {
     assert_eq!(error.kind(), "unavailable");
     let _server = restarting.await.unwrap();
     recovered(&store).await;
-    assert_eq!(history(&store, &key("ann", "s")).await, [1]);
+    assert_eq!(history(&store, &key("ann", "s")).await, [first]);
 }
 
 #[tokio::test]
@@ -188,7 +188,7 @@ async fn keys_that_others_wrote_are_errors_and_stay() {
     // The beginning of the SHA-256 of `ann`.
     let name = |id: &str, part: &str| format!("ragengine:docs:{{49915e0d7d4b402e3017d010bc1c0e83:{id}}}:{part}");
     let of = |id: &str| key("ann", id);
-    ask(&store, &of("s")).await;
+    let first = ask(&store, &of("s")).await;
     assert_eq!(server.command(&["EXISTS", &name("s", "meta"), &name("s", "turns")]), "2");
     for (id, part, words) in [("a", "meta", "another type"), ("b", "turns", "another type")] {
         server.command(&["SET", &name(id, part), "x"]);
@@ -205,15 +205,15 @@ async fn keys_that_others_wrote_are_errors_and_stay() {
     let error = store.join(&of("c"), ALL).await.unwrap_err();
     assert_eq!(error.kind(), "damaged");
     // The server is in reach, and other sessions work.
-    assert_eq!(ask(&store, &of("s")).await, 2);
+    assert_eq!(ask(&store, &of("s")).await, first + 1);
     assert_eq!(redis.problem(), None);
     // Turns of a newer version are skipped and stay.
     for (seq, member) in [("1.5", "{\"version\":2}"), ("1.6", "garbage"), ("1.7", "\\xff")] {
         server.command(&["ZADD", &name("s", "turns"), seq, member]);
     }
-    assert_eq!(history(&store, &of("s")).await, [1, 2]);
+    assert_eq!(history(&store, &of("s")).await, [first, first + 1]);
     assert_eq!(store.join(&of("s"), ALL).await.unwrap().turns.len(), 2);
-    assert_eq!(ask(&store, &of("s")).await, 4);
+    assert_eq!(ask(&store, &of("s")).await, first + 3);
     assert_eq!(server.command(&["ZCARD", &name("s", "turns")]), "6");
 }
 
@@ -222,8 +222,9 @@ async fn a_session_of_which_redis_removed_a_part_is_unknown_or_without_turns() {
     let server = TestRedis::start();
     let (_, store) = opened(&server.options("docs")).await;
     let part = |id: &str, part: &str| server.command(&["--raw", "KEYS", &format!("ragengine:docs:{{*:{id}}}:{part}")]);
+    let mut last = 0;
     for id in ["a", "b", "c", "d"] {
-        ask(&store, &key("ann", id)).await;
+        last = ask(&store, &key("ann", id)).await;
         assert!(server.command(&["PTTL", &part(id, "meta")]).parse::<i64>().unwrap() > 86_000_000);
         assert!(server.command(&["PTTL", &part(id, "turns")]).parse::<i64>().unwrap() > 86_000_000);
     }
@@ -232,15 +233,15 @@ async fn a_session_of_which_redis_removed_a_part_is_unknown_or_without_turns() {
         assert_eq!(history(&store, &key("ann", id)).await, NONE);
     }
     let joined = store.join(&key("ann", "a"), ALL).await.unwrap();
-    assert_eq!((joined.seq, joined.turns, joined.is_new), (1, vec![], true));
+    assert_eq!((joined.turns, joined.is_new), (vec![], true));
     assert_eq!(history(&store, &key("ann", "a")).await, NONE);
     assert!(store.add(&key("ann", "b"), turn(2)).await.unwrap());
     assert_eq!(history(&store, &key("ann", "b")).await, [2]);
     store.clear(&key("ann", "c")).await.unwrap();
     assert_eq!(part("c", "*"), "");
     server.command(&["DEL", &part("d", "turns")]);
-    assert_eq!(ask(&store, &key("ann", "d")).await, 2);
-    assert_eq!(history(&store, &key("ann", "d")).await, [2]);
+    assert_eq!(ask(&store, &key("ann", "d")).await, last + 1);
+    assert_eq!(history(&store, &key("ann", "d")).await, [last + 1]);
 }
 
 #[tokio::test]
@@ -271,5 +272,5 @@ async fn an_encrypted_connection_works() {
     let (url, password) = (variable("TEST_REDIS_URL"), Some(variable("TEST_REDIS_PASSWORD")));
     let (redis, store) = opened(&RedisOptions { url, password, engine: "docs".to_owned() }).await;
     assert_eq!(redis.problem(), None);
-    assert_eq!(join(&store).await, Ok(1));
+    assert!(join(&store).await.is_ok());
 }

@@ -62,6 +62,7 @@ const BEHAVIOURS: &[(&str, Behaviour)] = behaviours![
     sessions_of_others_do_not_exist,
     questions_at_the_same_time_get_different_numbers,
     a_session_expires_when_it_is_not_used,
+    an_answer_from_before_the_expiry_replaces_no_turn,
     an_answer_that_took_longer_than_the_expiry_is_kept,
     cleared_turns_go_also_those_that_are_being_answered,
     clearing_an_unknown_session_does_not_make_it,

@@ -52,6 +52,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// A session without any limits.
 #[derive(Default)]
 struct Model {
+    /// The number of the first join.
+    first: u64,
     seq: u64,
     cleared: u64,
     turns: BTreeMap<u64, Turn>,
@@ -77,7 +79,11 @@ async fn run(store: &SessionStore, owner: &str, steps: &[Step]) {
                 let joined = store.join(&key(owner, &session.to_string()), Newest { turns, bytes }).await.unwrap();
                 let model = &mut models[session];
                 assert_eq!(joined.is_new, model.seq == 0, "{steps:?}");
-                model.seq += 1;
+                if joined.is_new {
+                    (model.first, model.seq) = (joined.seq, joined.seq);
+                } else {
+                    model.seq += 1;
+                }
                 assert_eq!(joined.seq, model.seq, "{steps:?}");
                 let mut expected = model.newest(turns, bytes, |turn| turn.question.len() + turn.answer.len());
                 expected.iter_mut().for_each(|turn| turn.sources.clear());
@@ -85,8 +91,8 @@ async fn run(store: &SessionStore, owner: &str, steps: &[Step]) {
             }
             Step::Add { session, join, length } => {
                 let model = &mut models[session];
-                let seq = join as u64 + 1;
-                if seq > model.seq {
+                let seq = model.first + join as u64;
+                if model.seq == 0 || seq > model.seq {
                     continue;
                 }
                 let turn = Turn { answer: "x".repeat(length), ..turn(seq) };

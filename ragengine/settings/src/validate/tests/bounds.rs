@@ -125,10 +125,10 @@ fn a_text_has_a_greatest_length() {
         ("defaultIndex: VALUE", 200),
         ("interactions: {providerName: VALUE}", 200),
         ("auth: {sessionToken: {keyPrefix: VALUE}}", 200),
-        ("auth: {defaultAccess: {read: [VALUE]}}", 600),
-        ("auth: {defaultAccess: {write: [VALUE]}}", 600),
-        ("auth: {indexes: {docs: {read: [VALUE]}}}", 600),
-        ("auth: {indexes: {VALUE: {}}}", 200),
+        ("auth: {modes: [apiKey], apiKeysFolder: /keys, defaultAccess: {read: [VALUE]}}", 600),
+        ("auth: {modes: [apiKey], apiKeysFolder: /keys, defaultAccess: {write: [VALUE]}}", 600),
+        ("auth: {modes: [apiKey], apiKeysFolder: /keys, indexes: {docs: {read: [VALUE]}}}", 600),
+        ("auth: {modes: [apiKey], apiKeysFolder: /keys, indexes: {VALUE: {}}}", 200),
         ("auth: {jwt: [{issuer: VALUE, audience: docs, jwksFile: /jwks}]}", 200),
         ("auth: {jwt: [{issuer: me, audience: VALUE, jwksFile: /jwks}]}", 200),
         ("events: {exchange: VALUE}", 127),
@@ -154,8 +154,8 @@ fn a_text_has_a_greatest_length() {
 #[test]
 fn a_list_has_a_greatest_length() {
     for (yaml, greatest, item) in [
-        ("auth: {defaultAccess: {read: VALUE}}", 1000, "rN"),
-        ("auth: {defaultAccess: {write: VALUE}}", 1000, "rN"),
+        ("auth: {modes: [apiKey], apiKeysFolder: /keys, defaultAccess: {read: VALUE}}", 1000, "rN"),
+        ("auth: {modes: [apiKey], apiKeysFolder: /keys, defaultAccess: {write: VALUE}}", 1000, "rN"),
         ("auth: {jwt: VALUE}", 20, "{issuer: N, audience: docs, jwksFile: /jwks}"),
         ("citations: {insufficientPhrases: VALUE}", 100, "pN"),
         ("retrieval: {filterRules: VALUE}", 100, "{filter: {}}"),
@@ -168,7 +168,7 @@ fn a_list_has_a_greatest_length() {
     }
     for (yaml, greatest, item) in [
         ("rewrite: {acronyms: VALUE}", 200, "aN: expansion"),
-        ("auth: {indexes: VALUE}", 10_000, "iN: {}"),
+        ("auth: {modes: [apiKey], apiKeysFolder: /keys, indexes: VALUE}", 10_000, "iN: {}"),
         ("endpoints: {chat: {modelByCaller: VALUE}}", 1000, "cN: small"),
     ] {
         check(yaml, &[map(greatest, item)], &[map(greatest + 1, item)]);

@@ -119,6 +119,14 @@ pub(super) fn was_voted_down(reader: &ReadTransaction, key_end: &str, since_ms: 
     Ok(false)
 }
 
+/// The index of an answer, unless it is another owner's.
+pub(super) fn index_of(reader: &ReadTransaction, owner: &str, answer_id: &str) -> Result<String, StoreError> {
+    let answers = open(reader, ANSWERS)?;
+    let answer = answers.get(answer_id).map_err(redb::Error::from)?.ok_or(StoreError::NotFound)?;
+    let answer: AnswerRow = row::decode(answer.value())?;
+    if answer.owner == owner { Ok(answer.index_name) } else { Err(StoreError::NotFound) }
+}
+
 /// The key of an answer in the response cache.
 pub(super) fn cache_key(reader: &ReadTransaction, answer_id: &str) -> Result<Option<String>, StoreError> {
     let answers = open(reader, ANSWERS)?;

@@ -102,6 +102,10 @@ WHERE c.engine = $1 AND c.index_name = $2 AND c.node_id = ANY($3)
 pub(super) const VECTORS: &str = "
 SELECT id, vector FROM ragengine_answer WHERE engine = $1 AND id = ANY($2) AND fingerprint = $3";
 
+/// Parameters: engine, answer, owner.
+pub(super) const INDEX_OF: &str =
+    "SELECT index_name FROM ragengine_answer WHERE engine = $1 AND id = $2 AND owner = $3";
+
 /// Parameters: engine, answer.
 pub(super) const CACHE_KEY: &str = "SELECT cache_key FROM ragengine_answer WHERE engine = $1 AND id = $2";
 

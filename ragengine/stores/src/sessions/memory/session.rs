@@ -2,13 +2,13 @@ use std::collections::BTreeMap;
 use std::mem::size_of;
 use std::sync::Arc;
 
-use super::super::{Newest, SessionKey, Turn};
+use super::super::{Newest, SessionKey, TAKEN, Turn};
 use super::limits::Limits;
 
 /// One session.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// The latest number. Zero before the first join.
+    /// The latest number. Zero before the first join or turn.
     pub seq: u64,
     /// Turns up to this number were cleared.
     pub cleared: u64,
@@ -42,7 +42,7 @@ impl Session {
 
     /// Adds a turn. The oldest ones go if there are too many.
     pub fn add(&mut self, turn: Turn, limits: Limits) {
-        self.seq = self.seq.max(turn.seq);
+        self.seq = if self.seq == 0 { turn.seq.saturating_add(TAKEN) } else { self.seq.max(turn.seq) };
         self.turn_bytes += cost(&turn);
         if let Some(replaced) = self.turns.insert(turn.seq, Arc::new(turn)) {
             self.turn_bytes -= cost(&replaced);

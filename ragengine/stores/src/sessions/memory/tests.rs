@@ -2,6 +2,9 @@ use super::*;
 
 const LIFETIME: Lifetime = Lifetime { now_ms: 1_000, expiry_ms: 100 };
 
+/// The first number of a session.
+const FIRST: u64 = 1_000_000;
+
 const ALL: Newest = Newest { turns: usize::MAX, bytes: usize::MAX };
 
 fn store(sessions: usize, bytes: usize, session_bytes: usize) -> MemorySessions {
@@ -22,9 +25,9 @@ fn add(store: &MemorySessions, id: &str, bytes: usize) {
     assert!(store.add(&key(id), turn(seq, bytes), LIFETIME));
 }
 
-/// The numbers of a session's turns.
+/// The numbers of a session's turns, from 1.
 fn numbers(store: &MemorySessions, id: &str) -> Vec<u64> {
-    store.history(&key(id), ALL, LIFETIME.now_ms).iter().map(|turn| turn.seq).collect()
+    store.history(&key(id), ALL, LIFETIME.now_ms).iter().map(|turn| turn.seq + 1 - FIRST).collect()
 }
 
 /// The bytes must always be those of the sessions that are there.
@@ -48,7 +51,7 @@ fn of_too_many_sessions_the_least_recently_used_goes() {
     assert_eq!((numbers(&store, "a"), numbers(&store, "b")), (vec![1], vec![]));
     // A session that went is unknown.
     let joined = store.join(&key("b"), ALL, LIFETIME);
-    assert_eq!((joined.seq, joined.is_new), (1, true));
+    assert_eq!((joined.seq, joined.is_new), (FIRST, true));
     assert_eq!((numbers(&store, "a"), numbers(&store, "c")), (vec![], vec![1]));
     assert_bytes(&store);
 }

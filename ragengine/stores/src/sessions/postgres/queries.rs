@@ -23,25 +23,25 @@ macro_rules! newest {
     };
 }
 
-/// Parameters: engine, owner, session, time, expiry, turns, bytes. Takes the next number. Returns it in each row with
-/// the newest turns, or with nulls if there are none. An expired session begins again with the number 1, without its
-/// turns. Two that take a number at the same time get different ones: the second waits for the row of the first.
+/// Parameters: engine, owner, session, time, expiry, turns, bytes, first number of a new session. Takes the next number.
+/// Returns it in each row with the newest turns, or with nulls if there are none. An expired session begins again with
+/// the first number, without its turns. Two that take a number at the same time get different ones: the second waits for the row of the first.
 pub(super) const JOIN: &str = concat!(
     "WITH session AS (
     INSERT INTO ragengine_session AS s (engine, owner, id, seq, cleared, expires_at, created_at)
-    VALUES ($1, $2, $3, 1, 0, to_timestamp($5::bigint / 1000.0), to_timestamp($4::bigint / 1000.0))
+    VALUES ($1, $2, $3, $8, 0, to_timestamp($5::bigint / 1000.0), to_timestamp($4::bigint / 1000.0))
     ON CONFLICT (engine, owner, id) DO UPDATE
-    SET seq = CASE WHEN s.expires_at <= excluded.created_at THEN 1 ELSE s.seq + 1 END,
+    SET seq = CASE WHEN s.expires_at <= excluded.created_at THEN excluded.seq ELSE s.seq + 1 END,
         cleared = CASE WHEN s.expires_at <= excluded.created_at THEN 0 ELSE s.cleared END,
         created_at = CASE WHEN s.expires_at <= excluded.created_at THEN excluded.created_at ELSE s.created_at END,
         expires_at = excluded.expires_at
     RETURNING s.seq AS before, s.cleared
 ), gone AS (
     DELETE FROM ragengine_turn t USING session
-    WHERE session.before = 1 AND t.engine = $1 AND t.owner = $2 AND t.id = $3
+    WHERE session.before = $8 AND t.engine = $1 AND t.owner = $2 AND t.id = $3
 ), turn AS (",
     newest!("''", "", "$6"),
-    " WHERE session.before > 1
+    " WHERE session.before <> $8
 )
 SELECT session.before, turn.seq, turn.question, turn.answer, turn.sources, turn.response_time_ms, turn.model,
     turn.answer_id, turn.complete, turn.created_at_ms
@@ -66,13 +66,13 @@ FROM turn WHERE bytes <= $6 ORDER BY seq"
 );
 
 /// Parameters: engine, owner, session, time, expiry, turns at most, then the columns of the turn from `seq`. Returns
-/// whether the turn is kept; nothing if the session is unknown or has expired.
+/// whether the turn is kept, and whether there may be too many; nothing if the session is unknown or has expired.
 pub(super) const ADD: &str = "
 WITH session AS (
     UPDATE ragengine_session
     SET seq = greatest(seq, $7), expires_at = to_timestamp($5::bigint / 1000.0)
     WHERE engine = $1 AND owner = $2 AND id = $3 AND expires_at > to_timestamp($4::bigint / 1000.0)
-    RETURNING cleared < $7 AS keeps
+    RETURNING cleared < $7 AS keeps, seq AS latest
 ), turn AS (
     INSERT INTO ragengine_turn (engine, owner, id, seq, question, answer, sources, response_time_ms, model, answer_id,
         complete, created_at)
@@ -82,11 +82,19 @@ WITH session AS (
     SET question = excluded.question, answer = excluded.answer, sources = excluded.sources,
         response_time_ms = excluded.response_time_ms, model = excluded.model, answer_id = excluded.answer_id,
         complete = excluded.complete, created_at = excluded.created_at
-), gone AS (
-    DELETE FROM ragengine_turn t USING session
-    WHERE keeps AND t.engine = $1 AND t.owner = $2 AND t.id = $3 AND t.seq <= $7 - $6
 )
-SELECT keeps FROM session";
+SELECT keeps, keeps AND EXISTS (
+    SELECT 1 FROM ragengine_turn t WHERE t.engine = $1 AND t.owner = $2 AND t.id = $3 AND t.seq <= latest - $6
+)
+FROM session";
+
+/// Parameters: engine, owner, session, turns at most. Deletes the oldest if there are more.
+pub(super) const SHORTEN: &str = "
+DELETE FROM ragengine_turn t USING (
+    SELECT seq FROM ragengine_turn WHERE engine = $1 AND owner = $2 AND id = $3
+    ORDER BY seq DESC OFFSET $4 LIMIT 1
+) last
+WHERE t.engine = $1 AND t.owner = $2 AND t.id = $3 AND t.seq <= last.seq";
 
 /// Parameters: engine, owner, session, time. Its turns go with it.
 pub(super) const DELETE_EXPIRED: &str = "

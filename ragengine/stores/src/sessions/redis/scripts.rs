@@ -26,19 +26,20 @@ end
     };
 }
 
-/// Parameters: lifetime in milliseconds, turns, bytes. Returns the next number, and the newest members.
+/// Parameters: lifetime in milliseconds, turns, bytes, first number of a new session. Returns the next number, whether
+/// the session is new, and the newest members.
 pub(super) const JOIN: &str = concat!(
     newest!(),
     "
-local seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
-local sent = {}
-if seq == 1 then
+local is_new, sent = redis.call('HEXISTS', KEYS[1], 'seq') == 0, {}
+local seq = redis.call('HINCRBY', KEYS[1], 'seq', is_new and ARGV[4] or 1)
+if is_new then
     redis.call('DEL', KEYS[2], KEYS[3])
 else
     sent = newest(tonumber(ARGV[2]), tonumber(ARGV[3]), 'spoken_bytes')
 end
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[1]) end
-return {seq, sent}
+return {seq, is_new and 1 or 0, sent}
 "
 );
 
@@ -55,22 +56,27 @@ return sent
 "
 );
 
-/// Parameters: lifetime in milliseconds, number, member, sources, turns at most. Returns 1, or 0 if the number was
-/// cleared.
+/// Parameters: lifetime in milliseconds, number, member, sources, turns at most, latest number of a session that begins
+/// with this turn. Returns 1, or 0 if the number was cleared.
 pub(super) const ADD: &str = "
 local seq = tonumber(ARGV[2])
 local latest = tonumber(redis.call('HGET', KEYS[1], 'seq') or 0)
 local cleared = tonumber(redis.call('HGET', KEYS[1], 'cleared') or 0)
-if latest == 0 then redis.call('DEL', KEYS[2], KEYS[3]) end
-if latest < seq then redis.call('HSET', KEYS[1], 'seq', ARGV[2]) end
+if latest == 0 then
+    redis.call('DEL', KEYS[2], KEYS[3])
+    redis.call('HSET', KEYS[1], 'seq', ARGV[6])
+elseif latest < seq then
+    redis.call('HSET', KEYS[1], 'seq', ARGV[2])
+end
 if cleared < seq then
-    redis.call('ZREMRANGEBYSCORE', KEYS[2], seq, seq)
-    redis.call('ZADD', KEYS[2], seq, ARGV[3])
+    redis.call('ZREMRANGEBYSCORE', KEYS[2], ARGV[2], ARGV[2])
+    redis.call('ZADD', KEYS[2], ARGV[2], ARGV[3])
     redis.call('HSET', KEYS[3], ARGV[2], ARGV[4])
     local excess = redis.call('ZCARD', KEYS[2]) - tonumber(ARGV[5])
     if excess > 0 then
-        local oldest = redis.call('ZRANGE', KEYS[2], 0, excess - 1, 'WITHSCORES')
-        for place = 2, #oldest, 2 do redis.call('HDEL', KEYS[3], oldest[place]) end
+        for _, member in ipairs(redis.call('ZRANGE', KEYS[2], 0, excess - 1)) do
+            redis.call('HDEL', KEYS[3], string.match(member, '\"seq\":(%d+)') or '')
+        end
         redis.call('ZREMRANGEBYRANK', KEYS[2], 0, excess - 1)
     end
 end
