@@ -63,8 +63,7 @@ impl Index {
         let segments: Vec<_> = parts.iter().map(|part| (&*part.segment, &*part.dead)).collect();
         let merged = TextSegment::merged(&segments)?;
         let replaced = self.view.write().text_mut().replace(parts, merged);
-        drop(replaced);
-        Ok(true)
+        Ok(replaced.is_some())
     }
 }
 
