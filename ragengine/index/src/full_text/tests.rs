@@ -1,4 +1,5 @@
 mod scores;
+mod turns;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +10,6 @@ use ragengine_pipeline::filter::Filter;
 use ragengine_settings::TextLanguage;
 
 use super::analyse::MAX_PENDING_ROWS;
-use super::segment::{ChunkText, TextSegment};
-use super::set::{TextPart, TextSet};
-use super::{Analyzer, TextKind};
 use crate::chunking::Chunk;
 use crate::metrics::IndexMetrics;
 use crate::record::IndexRecord;
@@ -184,42 +182,13 @@ fn a_chunk_that_is_removed_during_a_merge_is_not_found() {
     subject.index.analyse_pending().unwrap();
     let parts = subject.index.view.write().text_mut().close();
     let segments: Vec<_> = parts.iter().map(|part| (&*part.segment, &*part.dead)).collect();
-    let merged = TextSegment::merged(&segments).unwrap();
+    let merged = super::segment::TextSegment::merged(&segments).unwrap();
     subject.index.remove(vec!["number3".to_owned()]).unwrap();
     // A later chunk is not part of the merge.
     subject.put_numbers(40..41);
     assert_eq!(subject.find("number40"), ["number40"]);
     drop(subject.index.view.write().text_mut().replace(&parts, merged));
     assert_eq!(subject.find("number3 number4 number40").len(), 2);
-}
-
-#[test]
-fn a_merge_of_segments_that_are_gone_is_discarded() {
-    let segment = |row: u64| {
-        let chunk = ChunkText { row, kind: TextKind::default(), text: "word".to_owned() };
-        TextSegment::of_chunks(&Analyzer::new(TextLanguage::English), &[chunk]).unwrap()
-    };
-    let merged = |parts: &[TextPart]| {
-        let segments: Vec<_> = parts.iter().map(|part| (&*part.segment, &*part.dead)).collect();
-        TextSegment::merged(&segments).unwrap()
-    };
-    // The first three of five segments are merged, while these are.
-    for (meanwhile, is_replaced, left) in
-        [(0..0, true, 3), (3..5, true, 2), (0..2, false, 4), (1..3, false, 4), (2..4, false, 4), (1..5, false, 2)]
-    {
-        let mut set = TextSet::default();
-        set.add(0..5);
-        (0..5).for_each(|row| set.take(segment(row)));
-        let then = set.close();
-        if !meanwhile.is_empty() {
-            let parts = &then[meanwhile.clone()];
-            assert!(set.replace(parts, merged(parts)).is_some());
-        }
-        let replaced = set.replace(&then[..3], merged(&then[..3]));
-        assert_eq!(replaced.is_some(), is_replaced, "{meanwhile:?}");
-        let rows: Vec<u64> = set.parts().iter().flat_map(|part| part.segment.rows()).copied().collect();
-        assert_eq!((set.parts().len(), rows), (left, vec![0, 1, 2, 3, 4]), "{meanwhile:?}");
-    }
 }
 
 #[test]
