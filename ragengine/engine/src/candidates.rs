@@ -71,9 +71,7 @@ impl Candidates {
         let first = self.results.len().min(most);
         self.load_vectors(0..first).await?;
         if let Chunks::External(chunks) = &self.chunks {
-            let found = self.results.found();
-            let is_there = |position: &usize| *position >= first || chunks.has_vector(&found[*position]);
-            let kept: Vec<usize> = (0..found.len()).filter(is_there).collect();
+            let kept = there(self.results.found(), first, |found| chunks.has_vector(found));
             self.results.reorder(&kept);
         }
         Ok(())
@@ -92,13 +90,20 @@ impl Candidates {
         }
     }
 
-    /// The stored vectors of the first results, in order, and at most `most`. See [`Self::vector`].
+    /// The stored vectors of the first results, in order, and at most `most`. See [`Self::vector`]. There are fewer of
+    /// an external engine, after [`Self::load_first_vectors`], where results were dropped: those behind moved up, and
+    /// their vectors are not known.
     ///
     /// # Errors
     ///
     /// If the disk fails, or a vector is missing.
     pub fn first_vectors(&self, most: usize) -> Result<Vec<Vec<f32>>, IndexError> {
-        (0..self.results.len().min(most)).map(|position| self.vector(position)).collect()
+        let first = self.results.first(most);
+        let count = match &self.chunks {
+            Chunks::Local(_) => first.len(),
+            Chunks::External(chunks) => known(first, |found| chunks.has_vector(found)),
+        };
+        (0..count).map(|position| self.vector(position)).collect()
     }
 
     /// The ids of the first chunks in the API, in order, and at most `most`.
@@ -165,6 +170,41 @@ impl Candidates {
         match &self.chunks {
             Chunks::Local(chunks) => chunks.read(found),
             Chunks::External(chunks) => Ok(chunks.read(found)),
+        }
+    }
+}
+
+/// The positions of results that are still there: all but those of the first ones without a vector.
+fn there(found: &[Found], first: usize, has_vector: impl Fn(&Found) -> bool) -> Vec<usize> {
+    (0..found.len()).filter(|position| *position >= first || has_vector(&found[*position])).collect()
+}
+
+/// The number of results before the first one whose vector is not known.
+fn known(found: &[Found], has_vector: impl Fn(&Found) -> bool) -> usize {
+    found.iter().take_while(|found| has_vector(found)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use ragengine_index::search::Hit;
+
+    use super::*;
+
+    /// The vectors of the first three of five results are read.
+    #[test]
+    fn only_results_with_a_known_vector_are_compared() {
+        for (read, left, compared) in [
+            (vec![0, 1, 2], vec![0, 1, 2, 3, 4], 3),
+            (vec![0, 2], vec![0, 2, 3, 4], 2),
+            (vec![1, 2], vec![1, 2, 3, 4], 2),
+            (vec![], vec![3, 4], 0),
+        ] {
+            let found = |row| Found::from(Hit { row, distance: 1.0 });
+            let mut results = Results::from((0..5).map(found).collect::<Vec<_>>());
+            let has_vector = |found: &Found| read.contains(&found.row);
+            results.reorder(&there(results.found(), 3, has_vector));
+            assert_eq!(results.found().iter().map(|found| found.row).collect::<Vec<_>>(), left, "{read:?}");
+            assert_eq!(known(results.first(3), has_vector), compared, "{read:?}");
         }
     }
 }

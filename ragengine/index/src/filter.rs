@@ -1,11 +1,15 @@
 //! Finds the documents that match a metadata filter.
 
-use std::collections::{BTreeMap, HashMap};
+mod values;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ragengine_client::wire::Metadata;
 use ragengine_pipeline::filter::{Condition, Filter, MetadataValue};
 use roaring::RoaringTreemap;
+
+use values::{Values, Within};
 
 /// An inverted index of the documents' metadata. Sets are copied on write, so readers keep a consistent state.
 #[derive(Debug, Default)]
@@ -19,7 +23,7 @@ pub struct MetadataIndex {
 #[derive(Debug, Default)]
 struct Postings {
     documents: Arc<RoaringTreemap>,
-    values: BTreeMap<MetadataValue, Arc<RoaringTreemap>>,
+    values: Values,
 }
 
 /// The document sets that answer a filter, as of one moment.
@@ -34,6 +38,8 @@ enum Sets {
     Not(Box<Sets>, Arc<RoaringTreemap>),
     /// The documents that are in one of these sets.
     Union(Vec<Arc<RoaringTreemap>>),
+    /// The documents that have a value of a range.
+    Within(Within),
     Everything(Arc<RoaringTreemap>),
 }
 
@@ -48,7 +54,8 @@ impl Sets {
     fn matching(&self) -> RoaringTreemap {
         match self {
             Self::Everything(all) => (**all).clone(),
-            Self::Union(sets) => union(sets),
+            Self::Union(sets) => union(sets.iter()),
+            Self::Within(within) => union(within.documents()),
             Self::Not(sets, all) => &**all - sets.matching(),
             Self::Any(sets) => sets.iter().map(Self::matching).fold(RoaringTreemap::new(), |all, set| all | set),
             Self::All(sets) => {
@@ -61,8 +68,8 @@ impl Sets {
 }
 
 /// The union of many sets. Most have one document when the values are ids or times, so those are sorted first.
-fn union(sets: &[Arc<RoaringTreemap>]) -> RoaringTreemap {
-    let (single, large): (Vec<_>, Vec<_>) = sets.iter().partition(|set| set.len() == 1);
+fn union<'a>(sets: impl Iterator<Item = &'a Arc<RoaringTreemap>>) -> RoaringTreemap {
+    let (single, large): (Vec<_>, Vec<_>) = sets.partition(|set| set.len() == 1);
     let mut numbers: Vec<u64> = single.into_iter().filter_map(|set| set.min()).collect();
     numbers.sort_unstable();
     numbers.dedup();
@@ -78,7 +85,7 @@ impl MetadataIndex {
             let postings = self.keys.entry(key.clone()).or_default();
             Arc::make_mut(&mut postings.documents).insert(number);
             for value in values(value) {
-                Arc::make_mut(postings.values.entry(value).or_default()).insert(number);
+                postings.values.insert(value, number);
             }
         }
     }
@@ -90,12 +97,7 @@ impl MetadataIndex {
             let Some(postings) = self.keys.get_mut(key) else { continue };
             Arc::make_mut(&mut postings.documents).remove(number);
             for value in values(value) {
-                if let Some(numbers) = postings.values.get_mut(&value) {
-                    Arc::make_mut(numbers).remove(number);
-                    if numbers.is_empty() {
-                        postings.values.remove(&value);
-                    }
-                }
+                postings.values.remove(&value, number);
             }
             if postings.documents.is_empty() {
                 self.keys.remove(key);
@@ -122,11 +124,10 @@ impl MetadataIndex {
                 let postings = self.keys.get(key);
                 Sets::Union(values.iter().filter_map(|value| postings?.values.get(value).cloned()).collect())
             }
-            Condition::Within(key, bounds) => {
-                let postings = self.keys.get(key).into_iter();
-                let values = postings.flat_map(|postings| postings.values.range(bounds.clone()));
-                Sets::Union(values.map(|(_, numbers)| Arc::clone(numbers)).collect())
-            }
+            Condition::Within(key, bounds) => match self.keys.get(key) {
+                Some(postings) => Sets::Within(postings.values.within(bounds)),
+                None => Sets::Union(Vec::new()),
+            },
         }
     }
 }
@@ -245,10 +246,13 @@ mod tests {
     #[test]
     fn a_readers_sets_do_not_change() {
         let mut index = index();
-        let before = index.candidates(&Filter::new(&object(json!({"team": "a"}))).unwrap());
+        let filters = [json!({"team": "a"}), json!({"team": {"$lt": "b"}})];
+        let before = filters.clone().map(|filter| index.candidates(&Filter::new(&object(filter)).unwrap()));
         index.insert(9, &object(json!({"team": "a"})));
         index.remove(1, &object(json!({"team": "a", "year": 2024, "tags": ["x", "y"]})));
-        assert_eq!(before.matching().iter().collect::<Vec<_>>(), [1, 3]);
-        assert_eq!(matching(&index, json!({"team": "a"})), [3, 9]);
+        for (filter, before) in filters.into_iter().zip(before) {
+            assert_eq!(before.matching().iter().collect::<Vec<_>>(), [1, 3], "{filter}");
+            assert_eq!(matching(&index, filter.clone()), [3, 9], "{filter}");
+        }
     }
 }

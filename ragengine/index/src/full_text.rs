@@ -68,7 +68,7 @@ impl FullTextError {
 /// What an index needs to make its full text.
 pub struct FullText {
     analyzer: Analyzer,
-    /// Held by the thread that analyses chunks, so that none is analysed twice.
+    /// Held by the thread that analyses chunks or merges segments in memory, so that none is analysed twice.
     turn: Mutex<()>,
 }
 

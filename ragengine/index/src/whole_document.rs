@@ -40,18 +40,24 @@ pub struct Places<'a> {
     /// The beginning of the latest chunk, in bytes and in characters.
     bytes: usize,
     characters: usize,
+    has_begun: bool,
 }
 
 impl<'a> Places<'a> {
     /// The places in a text.
     pub fn of(text: &'a str) -> Self {
-        Self { text, bytes: 0, characters: 0 }
+        Self { text, bytes: 0, characters: 0, has_begun: false }
     }
 
     /// The place of the next chunk in characters. `None` if its text was changed when it was cut.
     pub fn next(&mut self, chunk: &str) -> Option<(usize, usize)> {
         let behind = &self.text[self.bytes..];
-        let start = behind.find(chunk)?;
+        // Each chunk begins behind the one before, also if both are the same. Only white space that was cut off can
+        // make two begin at one place.
+        let next = if self.has_begun { behind.chars().next().map_or(0, char::len_utf8) } else { 0 };
+        let later = behind[next..].find(chunk).map(|start| next + start);
+        let start = later.or_else(|| behind.starts_with(chunk).then_some(0))?;
+        self.has_begun = true;
         self.characters += behind[..start].chars().count();
         self.bytes += start;
         Some((self.characters, self.characters + chunk.chars().count()))
@@ -73,6 +79,22 @@ mod tests {
         }
         assert_eq!(place("Größe"), None, "it was before");
         assert_eq!(place("Ende"), Some("Ende".to_owned()));
+    }
+
+    #[test]
+    fn equal_chunks_have_different_places() {
+        for (text, chunks, expected) in [
+            ("ok. ok. ok.", vec!["ok.", "ok.", "ok."], vec![Some((0, 3)), Some((4, 7)), Some((8, 11))]),
+            ("😀😀ö", vec!["😀", "😀", "ö"], vec![Some((0, 1)), Some((1, 2)), Some((2, 3))]),
+            ("ok. ok. ok", vec!["ok. ok.", "ok. ok"], vec![Some((0, 7)), Some((4, 10))]),
+            // There is no other.
+            ("one two", vec!["one two", "one", "two"], vec![Some((0, 7)), Some((0, 3)), Some((4, 7))]),
+            ("one", vec!["two", "one", "one"], vec![None, Some((0, 3)), Some((0, 3))]),
+        ] {
+            let mut places = Places::of(text);
+            let found: Vec<_> = chunks.into_iter().map(|chunk| places.next(chunk)).collect();
+            assert_eq!(found, expected, "{text}");
+        }
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::search::{Search, Searched};
 use super::words::{Frequencies, terms_of_chunk};
 
 impl ExternalIndex {
-    /// What both searches tell about whether the index can answer a query. None if the index is small, or has no chunk
-    /// that the filter allows.
+    /// What both searches tell about whether the index can answer a query. None if the index is small, nearly all of
+    /// its chunks have the same vector, or it has no chunk that the filter allows.
     ///
     /// # Errors
     ///

@@ -6,6 +6,24 @@ use crate::record::DocumentRecord;
 /// The part of a document's id that error messages contain, in characters.
 const NAMED_BY_CHARACTERS: usize = 128;
 
+/// The widest vectors.
+const MAX_DIMENSIONS: usize = 1 << 16;
+
+/// The largest number of the next document or row. Numbers only grow, and one near the end of `u64` would leave no room
+/// for the next write.
+const MAX_COUNTER: u64 = 1 << 48;
+
+/// Checks what the header of an index says, before its rows.
+pub(super) fn check_header(header: &IndexHeader) -> Result<(), ArchiveError> {
+    if !(1..=MAX_DIMENSIONS).contains(&header.record.dimensions) {
+        return Err(ArchiveError::damaged("an index has an invalid vector width"));
+    }
+    if header.next_document > MAX_COUNTER || header.next_row > MAX_COUNTER {
+        return Err(ArchiveError::damaged("an index has more numbers than were ever used"));
+    }
+    Ok(())
+}
+
 /// Checks that the rows of an index are complete and consistent. It must see them in order.
 pub(super) struct Checker {
     header: IndexHeader,

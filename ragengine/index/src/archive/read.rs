@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 use tar::{Archive, EntryType};
 
-use super::check::Checker;
+use super::check::{Checker, check_header};
 use super::entry::Entry;
 use super::manifest::{End, FormatOnly, IndexHeader, Manifest};
 use super::write::digest_entry;
@@ -21,9 +21,6 @@ const MAX_PADDING_BYTES: u64 = 1 << 20;
 /// The batch of rows that is passed on, in bytes of memory. Short rows need many times their encoded size in memory, so
 /// a whole block would be too much.
 const MAX_ROWS_BYTES: u64 = 1 << 20;
-
-/// The widest vectors.
-const MAX_DIMENSIONS: usize = 1 << 16;
 
 /// A part of an archive. The manifest comes first; then each index follows with its name, its header and its rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,9 +139,7 @@ impl State {
             (_, None) => return Err(ArchiveError::Foreign.into()),
             (Entry::Header(name), Some(manifest)) if manifest.indexes.get(self.started) == Some(name) => {
                 let header: IndexHeader = json(entry, bytes)?;
-                if !(1..=MAX_DIMENSIONS).contains(&header.record.dimensions) {
-                    return Err(ArchiveError::damaged("an index has an invalid vector width").into());
-                }
+                check_header(&header)?;
                 self.close_index()?;
                 self.started += 1;
                 self.open = Some((name.clone(), 0, Checker::new(header.clone())));

@@ -245,11 +245,18 @@ fn inconsistent_rows_are_rejected() {
         }
     }
     // The rows: document 5, its chunks 0 and 1, document 6, its chunk 0, the record of a source.
-    let cases: [(&str, Tampering); 21] = [
+    let cases: [(&str, Tampering); 25] = [
         ("", |_, _| {}),
         ("number of documents", |header, _| header.documents += 1),
         ("number of documents", |header, _| header.chunks -= 1),
         ("invalid vector width", |header, _| header.record.dimensions = 0),
+        ("", |header, _| header.next_row = 1 << 48),
+        ("more numbers than were ever used", |header, _| header.next_row = (1 << 48) + 1),
+        ("more numbers than were ever used", |header, _| header.next_document = u64::MAX),
+        ("more numbers than were ever used", |header, rows| {
+            (*header, *rows) = self::rows(&[]);
+            header.next_row = u64::MAX;
+        }),
         ("a document is out of place", |header, _| header.next_document = 6),
         ("a document is out of place", |header, _| header.next_row = 10),
         ("a document is out of place", |_, rows| *document(rows, 3).0 = 5),

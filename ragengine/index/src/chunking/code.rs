@@ -4,14 +4,13 @@ use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use tree_sitter::{Parser, Point, Tree, TreeCursor};
 
 use super::ChunkingError;
 use super::boundary::{Boundary, SENTENCE, in_order};
 use super::prose;
 use super::split_type::{Language, grammar};
-use super::work::{Stopped, Work};
+use super::work::{Stopped, Work, processor_time};
 
 /// The most brackets that may be open at once. Code with more is cut as prose.
 const MAX_OPEN_BRACKETS: usize = 256;
@@ -145,12 +144,6 @@ fn parse(parser: &mut Parser, code: &str, work: &Work) -> Result<Option<Tree>, S
         Some(reason) => Err(reason),
         None => Ok(tree.filter(|_| !is_over())),
     }
-}
-
-/// The processor time of this thread.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 fn syntax(tree: &Tree, work: &Work) -> Result<Vec<Boundary>, Stopped> {

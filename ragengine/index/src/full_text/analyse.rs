@@ -1,5 +1,7 @@
 use std::sync::Arc;
+use std::time::Duration;
 
+use parking_lot::MutexGuard;
 use ragengine_client::wire::Metadata;
 use serde_json::Value;
 
@@ -14,8 +16,18 @@ use crate::store::Reader;
 /// background.
 pub(super) const MAX_PENDING_ROWS: u64 = if cfg!(test) { 200 } else { 20_000 };
 
-/// Chunks that are analysed into one segment.
+/// The most chunks for which a search waits for its turn, however long that takes. With more, a thread in the
+/// background has begun.
+const MAX_AWAITED_ROWS: u64 = MAX_PENDING_ROWS / 2;
+
+/// How long a search waits for its turn when there are more chunks. It keeps others from searching meanwhile.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// Chunks that a search analyses into one segment.
 const BATCH_ROWS: usize = if cfg!(test) { 7 } else { 4096 };
+
+/// Chunks that the background analyses into one segment. That has a low priority, and a search may be waiting.
+const BACKGROUND_ROWS: usize = if cfg!(test) { 7 } else { 1024 };
 
 /// The most characters of a title or a path that are searched for.
 const MAX_NAME_CHARACTERS: usize = 200;
@@ -25,35 +37,66 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// [`FullTextError::NotReady`] if there are too many for a search, or tantivy or the disk fails.
+    /// [`FullTextError::NotReady`] if there are too many for a search, or many that another thread is analysing, or if
+    /// tantivy or the disk fails.
     pub(crate) fn analyse_for_search(&self) -> Result<(), FullTextError> {
-        let pending = self.view.read().text().pending().len();
-        match pending {
-            0 => Ok(()),
-            _ if pending > MAX_PENDING_ROWS => Err(FullTextError::NotReady { pending }),
-            _ => self.analyse_pending(),
-        }
+        let (pending, last) = self.pending();
+        let Some(last) = last else { return Ok(()) };
+        let turn = &self.full_text.turn;
+        let turn = if pending > MAX_PENDING_ROWS {
+            None
+        } else if pending > MAX_AWAITED_ROWS {
+            turn.try_lock_for(LONGEST_WAIT)
+        } else {
+            Some(turn.lock())
+        };
+        let Some(_turn) = turn else { return Err(FullTextError::NotReady { pending }) };
+        while self.analyse_batch(last, BATCH_ROWS)? {}
+        Ok(())
     }
 
     /// Whether there are so many chunks to analyse that it is not left to a search.
     pub(super) fn is_analysis_due(&self) -> bool {
-        self.view.read().text().pending().len() > MAX_PENDING_ROWS / 2
+        self.pending().0 > MAX_AWAITED_ROWS
     }
 
-    /// Analyses all chunks that are visible now.
+    /// Analyses all chunks that are visible now, in the background. A search that waits gets the turn after each batch.
     pub(super) fn analyse_pending(&self) -> Result<(), FullTextError> {
-        let _turn = self.full_text.turn.lock();
+        let (_, Some(last)) = self.pending() else { return Ok(()) };
+        loop {
+            let turn = self.full_text.turn.lock();
+            let is_more = self.analyse_batch(last, BACKGROUND_ROWS)?;
+            // Otherwise, this thread would lock it again before the search wakes up.
+            MutexGuard::unlock_fair(turn);
+            if !is_more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The number of rows that are not analysed yet, and the last of them.
+    fn pending(&self) -> (u64, Option<u64>) {
+        let view = self.view.read();
+        let pending = view.text().pending();
+        (pending.len(), pending.max())
+    }
+
+    /// Analyses the first chunks up to the row `last`, and at most `most`. Returns false if there are none. The caller
+    /// holds the turn.
+    fn analyse_batch(&self, last: u64, most: usize) -> Result<bool, FullTextError> {
         let (rows, reader) = {
             let view = self.view.read();
-            (view.text().pending().iter().collect::<Vec<u64>>(), Arc::clone(view.reader()))
+            let rows = view.text().pending().iter().take_while(|row| *row <= last).take(most);
+            (rows.collect::<Vec<u64>>(), Arc::clone(view.reader()))
         };
-        for batch in rows.chunks(BATCH_ROWS) {
-            self.require_rebuild().map_err(|error| FullTextError::Stopped(Box::new(error)))?;
-            let segment = TextSegment::of_chunks(&self.full_text.analyzer, &texts(&reader, batch)?)?;
-            self.view.write().text_mut().take(segment);
-            while self.merge_in_memory()? {}
+        if rows.is_empty() {
+            return Ok(false);
         }
-        Ok(())
+        self.require_rebuild().map_err(|error| FullTextError::Stopped(Box::new(error)))?;
+        let segment = TextSegment::of_chunks(&self.full_text.analyzer, &texts(&reader, &rows)?)?;
+        self.view.write().text_mut().take(segment);
+        while self.merge_in_memory()? {}
+        Ok(true)
     }
 
     /// Merges the latest segments if there are several of about the same size. The caller holds the turn.
@@ -63,8 +106,7 @@ impl Index {
         let segments: Vec<_> = parts.iter().map(|part| (&*part.segment, &*part.dead)).collect();
         let merged = TextSegment::merged(&segments)?;
         let replaced = self.view.write().text_mut().replace(parts, merged);
-        drop(replaced);
-        Ok(true)
+        Ok(replaced.is_some())
     }
 }
 

@@ -34,6 +34,9 @@ impl Index {
 
     fn merge_into_files(&self) -> Result<(), FullTextError> {
         let parts = {
+            // A search may be merging some of the segments in memory. It ends first, and later ones see that these are
+            // closed.
+            let _turn = self.full_text.turn.lock();
             let mut view = self.view.write();
             if !view.text().is_merge_due() {
                 return Ok(());
@@ -49,7 +52,14 @@ impl Index {
         }
         let segment = written.inspect_err(|_| self.view.write().text_mut().reopen())?;
         let rows = segment.rows().len();
-        let replaced = self.view.write().text_mut().replace(&parts, segment);
+        let replaced = {
+            let mut view = self.view.write();
+            let replaced = view.text_mut().replace(&parts, segment);
+            if replaced.is_none() {
+                view.text_mut().reopen();
+            }
+            replaced
+        };
         drop(replaced);
         self.metrics.full_text_written("written");
         let elapsed_ms = started.elapsed().as_millis() as u64;

@@ -99,12 +99,16 @@ impl TextSet {
     }
 
     /// Replaces neighbouring segments by the one that was merged from them. Rows that were removed since then are dead
-    /// in it. Returns the replaced segments, because freeing their memory takes a while.
-    pub fn replace(&mut self, merged: &[TextPart], segment: TextSegment) -> Vec<TextPart> {
+    /// in it. Returns the replaced segments, because freeing their memory takes a while. None if they are not there any
+    /// more: the set stays as it is then.
+    pub fn replace(&mut self, merged: &[TextPart], segment: TextSegment) -> Option<Vec<TextPart>> {
         let is_first = |part: &TextPart| merged.first().is_some_and(|first| first.is_of(part));
-        let Some(first) = self.parts.iter().position(is_first) else { return Vec::new() };
+        let first = self.parts.iter().position(is_first)?;
+        let now = self.parts.get(first..first + merged.len())?;
+        if !now.iter().zip(merged).all(|(now, then)| now.is_of(then)) {
+            return None;
+        }
         let mut part = TextPart { segment: Arc::new(segment), dead: Arc::default() };
-        let now = &self.parts[first..first + merged.len()];
         for (now, then) in now.iter().zip(merged) {
             for position in &*now.dead - &*then.dead {
                 let row = now.segment.rows()[position as usize];
@@ -114,7 +118,7 @@ impl TextSet {
         if first < self.closed {
             self.closed = 0;
         }
-        self.parts.splice(first..first + merged.len(), (part.alive() > 0).then_some(part)).collect()
+        Some(self.parts.splice(first..first + merged.len(), (part.alive() > 0).then_some(part)).collect())
     }
 
     /// The latest segments in memory that have about the same size, if there are enough of them to merge.

@@ -1,4 +1,5 @@
 mod scores;
+mod turns;
 
 use std::fs;
 use std::path::{Path, PathBuf};

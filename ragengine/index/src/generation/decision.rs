@@ -100,7 +100,11 @@ pub fn decide_on_request(
     };
     let target = with_model(&wanted, model);
     let is_building = plan.is_some_and(|plan| plan.folder().is_some());
-    match (settings(&target) == settings(base), is_building) {
+    // Above the limit of the model, all sizes mean the same. The one in use may be: another model allowed it.
+    let is_above = settings(&wanted) != settings(&target);
+    let is_the_same =
+        settings(&target) == settings(base) || (is_above && settings(&target) == settings(&with_model(base, model)));
+    match (is_the_same, is_building) {
         (true, _) => Decision::Nothing,
         (false, true) if target == *serving => Decision::Drop,
         (false, _) => Decision::Begin(target),

@@ -140,6 +140,27 @@ fn only_requested_settings_change() {
 }
 
 #[test]
+fn sizes_above_the_limit_of_the_model_mean_the_same() {
+    // The model accepts 256.
+    let (serving, abandoned) = (record("old", 400), plan(record("new", 256), Phase::Abandoned));
+    let begin = |name, max_tokens| Decision::Begin(record(name, max_tokens));
+    for (plan, model, max_tokens, expected) in [
+        (Some(&abandoned), "new", None, Decision::Nothing),
+        (Some(&abandoned), "new", Some(400), Decision::Nothing),
+        (Some(&abandoned), "new", Some(1000), Decision::Nothing),
+        (Some(&abandoned), "new", Some(256), begin("new", 256)),
+        (Some(&abandoned), "new", Some(50), begin("new", 50)),
+        (None, "old", None, Decision::Nothing),
+        (None, "old", Some(400), Decision::Nothing),
+        (None, "old", Some(256), begin("old", 256)),
+    ] {
+        let wanted = RequestedSettings { max_tokens, ..RequestedSettings::default() };
+        let decided = decide_on_request(&serving, plan, &self::model(model), wanted);
+        assert_eq!(decided, expected, "{plan:?} {model} {max_tokens:?}");
+    }
+}
+
+#[test]
 fn a_generation_has_one_builder() {
     let building = Building::new(0);
     assert_eq!([building.begin(), building.begin()], [true, false]);

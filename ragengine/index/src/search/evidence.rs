@@ -6,7 +6,7 @@ use ragengine_pipeline::ranking::answerable::{self, Evidence};
 use ragengine_pipeline::ranking::fusion::Weights;
 
 use super::found::{Both, Distances, fused};
-use super::{Fusion, Query};
+use super::{Fusion, Query, State};
 use crate::full_text::{KnownWords, TextHits};
 use crate::store::{Reader, StoreError};
 use crate::{Index, IndexError};
@@ -20,12 +20,13 @@ pub const MIN_CHUNKS: usize = if cfg!(test) { 2 } else { answerable::MIN_CHUNKS 
 /// Vectors of which pairs are made, for the background.
 pub const SAMPLED_VECTORS: usize = 512;
 
-/// Rows that are tried for the sample. Some are gone.
-const TRIED_ROWS: usize = 4096;
+/// The fewest pairs whose distances say how near chunks are by chance.
+const MIN_PAIRS: usize = 20;
 
 /// The distances of random pairs of chunks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Distribution {
+    pairs: usize,
     mean: f32,
     deviation: f32,
 }
@@ -48,13 +49,14 @@ impl BackgroundDistances {
         distribution
     }
 
-    fn get(&self, chunks: usize, reader: &Reader) -> Result<Distribution, StoreError> {
+    fn get(&self, chunks: usize, state: &State) -> Result<Distribution, StoreError> {
         // Held, so that questions at the same time do not all take a sample.
         let mut known = self.0.lock();
         if let Some(distribution) = current(*known, chunks) {
             return Ok(distribution);
         }
-        let distribution = Distribution::of(&sample(reader)?);
+        let rows: Vec<u64> = state.vectors.rows().collect();
+        let distribution = Distribution::of(&sample(&rows, &state.reader)?);
         *known = Some((chunks, distribution));
         Ok(distribution)
     }
@@ -72,31 +74,40 @@ impl Distribution {
             |pair: &[Vec<f32>]| pair[0].iter().zip(&pair[1]).map(|(left, right)| (left - right).powi(2)).sum::<f32>();
         // A row may be in the sample twice.
         let distances: Vec<f32> = vectors.windows(2).map(distance).filter(|distance| *distance > 0.0).collect();
+        let pairs = distances.len();
         #[expect(clippy::cast_precision_loss, reason = "a sample is small")]
-        let count = (distances.len() as f32).max(1.0);
+        let count = (pairs as f32).max(1.0);
         let mean = distances.iter().sum::<f32>() / count;
         let variance = distances.iter().map(|distance| (distance - mean).powi(2)).sum::<f32>() / count;
-        Self { mean, deviation: variance.sqrt() }
+        Self { pairs, mean, deviation: variance.sqrt() }
+    }
+
+    /// Whether there are enough pairs. There are few if nearly all chunks have the same vector.
+    fn is_known(self) -> bool {
+        self.pairs >= MIN_PAIRS
     }
 }
 
-/// The vectors of random rows. The same for the same store.
-fn sample(reader: &Reader) -> Result<Vec<Vec<f32>>, StoreError> {
-    let next_row = reader.next_row()?;
-    let mut random = fastrand::Rng::with_seed(next_row);
+/// The vectors of random ones of these rows. The same for the same store.
+///
+/// They are drawn from the rows that exist. Rows are never reused, so after many replacements, few of all the numbers
+/// below the next row have a vector.
+fn sample(rows: &[u64], reader: &Reader) -> Result<Vec<Vec<f32>>, StoreError> {
     let mut vectors = Vec::new();
-    for _ in 0..TRIED_ROWS.min(usize::try_from(next_row).unwrap_or(usize::MAX)) {
-        vectors.extend(reader.vector(random.u64(0..next_row))?);
-        if vectors.len() == SAMPLED_VECTORS {
-            break;
-        }
+    if rows.is_empty() {
+        return Ok(vectors);
+    }
+    let mut random = fastrand::Rng::with_seed(reader.next_row()?);
+    for _ in 0..SAMPLED_VECTORS {
+        vectors.extend(reader.vector(rows[random.usize(0..rows.len())])?);
     }
     Ok(vectors)
 }
 
 impl Index {
-    /// What both searches tell about whether the index can answer a query. None if the index is small, it
-    /// has no chunk that the filter allows, or words cannot be searched now. Needs processor time.
+    /// What both searches tell about whether the index can answer a query. None if the index is small, nearly all of
+    /// its chunks have the same vector, it has no chunk that the filter allows, or words cannot be searched now. Needs
+    /// processor time.
     ///
     /// # Errors
     ///
@@ -118,7 +129,7 @@ impl Index {
         let scores = self.score_text(full_text, text, &rows);
         let (Ok(TextHits { hits, words }), Ok(scores)) = (by_words, scores) else { return Ok(None) };
 
-        let background = self.background_distances.get(chunks, &state.reader)?;
+        let background = self.background_distances.get(chunks, &state)?;
         let has_document_names = has_document_names(&self.record.embedding_fingerprint);
         let both = Both { nearest, by_words: hits, scores };
         let observed = Observed { both, words, chunks, background, has_document_names };
@@ -144,8 +155,8 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// What the searches tell. None if nothing was found. `distance_of` is as for [`fused`], and `covered_idf` is the sum
-    /// of the IDF of the words that a chunk has, or none if that is unknown.
+    /// What the searches tell. None if nothing was found, or the background is not known. `distance_of` is as for
+    /// [`fused`], and `covered_idf` is the sum of the IDF of the words that a chunk has, or none if that is unknown.
     ///
     /// # Errors
     ///
@@ -156,6 +167,10 @@ impl Observed {
         covered_idf: impl Fn(u64) -> Option<f32>,
     ) -> Result<Option<Evidence>, E> {
         let Self { both, words, chunks, background, has_document_names } = self;
+        // Compared with a mean of nothing, every question would look unanswerable.
+        if !background.is_known() {
+            return Ok(None);
+        }
         let (Some(first), Some(last)) = (both.nearest.first(), both.nearest.last()) else { return Ok(None) };
         let (nearest_distance, tenth_distance) = (first.distance, last.distance);
         let is_by_words = |row: u64| both.by_words.iter().any(|hit| hit.row == row);
@@ -182,3 +197,6 @@ impl Observed {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,6 +96,17 @@ fn written_documents_are_read() {
 }
 
 #[test]
+fn numbers_do_not_start_again() {
+    let (_folder, store) = new_store();
+    let taken = store.write(|transaction| {
+        transaction.put_meta("next_row", &(u64::MAX - 1).to_le_bytes())?;
+        assert_eq!(transaction.next_rows(1)?, u64::MAX - 1);
+        transaction.next_rows(1)
+    });
+    assert!(matches!(taken, Err(StoreError::Damaged(reason)) if reason.contains("next_row")));
+}
+
+#[test]
 fn a_reader_does_not_see_later_writes() {
     let (_folder, store) = new_store();
     put(&store, "a", "old", 1);

@@ -195,7 +195,8 @@ impl Transaction {
         let mut table = self.inner.open_table(META).map_err(redb::Error::from)?;
         let next =
             table.get(counter).map_err(redb::Error::from)?.map_or(Ok(0), |bytes| number_of(counter, bytes.value()))?;
-        table.insert(counter, (next + count).to_le_bytes().as_slice()).map_err(redb::Error::from)?;
+        let after = next.checked_add(count).ok_or_else(|| StoreError::Damaged(format!("{counter} is at its end")))?;
+        table.insert(counter, after.to_le_bytes().as_slice()).map_err(redb::Error::from)?;
         Ok(next)
     }
 }

@@ -22,11 +22,11 @@ pub struct Limits {
     pub max_document_bytes: usize,
     /// The longest metadata of a document, as JSON, in bytes.
     pub max_metadata_bytes: usize,
-    /// The time limit for splitting a document of `max_document_bytes`.
+    /// The limit on the processor time for splitting a document of `max_document_bytes`.
     pub cut_timeout: Duration,
 }
 
-/// The least time for splitting a document, however short: the machine may be busy.
+/// The least processor time for splitting a document, however short: the machine may be slow.
 const MIN_CUT_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Limits {
@@ -52,7 +52,7 @@ pub struct Incoming {
     pub content_hash: String,
     /// The revision that its source reported.
     pub revision: Option<String>,
-    /// The time limit for splitting it. None: unlimited.
+    /// The limit on the processor time for splitting it. None: unlimited.
     pub cut_within: Option<Duration>,
 }
 

@@ -29,9 +29,9 @@ pub struct Limits {
     pub max_document_bytes: u32,
     /// Maximum size of one document's metadata, as JSON, in bytes.
     pub max_metadata_bytes: u32,
-    /// Timeout of splitting a document of `maxDocumentBytes` into chunks, in seconds. The timeout of a shorter document
-    /// is proportional to its size, and at least 2 seconds. A request with a document that takes longer gets a 400 that
-    /// names it.
+    /// Timeout of splitting a document of `maxDocumentBytes` into chunks, in seconds of processor time. The timeout of
+    /// a shorter document is proportional to its size, and at least 2 seconds. A request with a document that takes
+    /// longer gets a 400 that names it.
     pub cut_timeout_seconds: u64,
     /// Maximum number of indexes.
     pub max_indexes: u32,

@@ -68,8 +68,19 @@ fn the_words_of_a_chunk_count_even_if_others_have_better_ones() {
 #[test]
 fn the_evidence_of_a_question_is_from_both_searches() {
     let subject = Subject::new();
-    subject.put(&[("a", "red apple", json!({})), ("b", "green pear", json!({}))]);
+    let document = |doc_id, text, vector: [f32; 2]| {
+        let mut document = embedded(doc_id, text, &json!({}));
+        document.chunks[0].1 = vector.to_vec();
+        document
+    };
+    let documents = [document("a", "red apple", [0.0, 1.0]), document("b", "green pear", [0.6, 0.8])];
     let query = Query::dense(vec![1.0, 0.0], 10, Filter::default());
+    for written in documents.clone() {
+        subject.index.put_vectors(vec![Embedded { chunks: documents[0].chunks.clone(), ..written }]).unwrap();
+    }
+    assert_eq!(subject.index.evidence(&query, "plum").unwrap(), None, "equal vectors");
+    let subject = Subject::new();
+    subject.index.put_vectors(documents.to_vec()).unwrap();
     let evidence = |text: &str| subject.index.evidence(&query, text).unwrap().unwrap();
     let known = evidence("the green pear");
     assert_eq!((known.words, known.unknown_share, known.agreement), (2, 0.0, 0.5), "{known:?}");
