@@ -49,7 +49,7 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
     let identity = Identity::of(input.engine);
     let observed = input.observed;
     let endpoint = format!("{}/v1", service_url(input.engine, defaults));
-    let backups = backup::backup(input.engine, &observed.backups, previous.backup.as_ref());
+    let backups = backup::backup(input.engine, &observed.backups, previous.backup.as_ref(), now);
     let findings = Findings {
         problem: problem(input),
         waiting: waiting(input),
@@ -73,7 +73,8 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
     let loaded = observed.loaded_status();
     let (replicas, ready_replicas) = deployment::replicas(observed.deployment.as_deref());
     let of_backups = backups.as_ref().map(|status| {
-        common.condition(ConditionType::BackupSucceeded, backup::condition(input.engine, &observed.backups, status))
+        let condition = backup::condition(input.engine, &observed.backups, status, now);
+        common.condition(ConditionType::BackupSucceeded, condition)
     });
     RagEngineStatus {
         conditions: conditions::conditions(&findings, common).into_iter().chain(of_backups).collect(),
