@@ -19,9 +19,10 @@ use super::nodes::{self, ObservedNodes};
 use super::references::{Reference, ReferenceKind};
 use super::settings::{KEYS_FILE, has_modes};
 use super::validate::{SentSecret, Validated};
-use crate::access_rules::{RulesByIndex, rules_of};
+use crate::access_rules::{RulesByIndex, RulesInput, default_access, rules_of};
 use crate::cluster_issuer::{Issuer, Known};
 use crate::context::Context;
+use crate::deleted_index;
 use crate::engine::{Report, Target};
 use crate::error::Error;
 use crate::finding::Invalid;
@@ -183,7 +184,10 @@ pub async fn observe(
     observed.report = context.engines.report(&identity.uid);
     observed.known_issuer = context.cluster_issuer.known();
     if has_modes(&engine.spec) {
-        observed.rules = rules_of(&identity, &context.index_store.state());
+        let default = default_access(&engine.spec.auth);
+        let left_behind = deleted_index::left_behind(context, engine, observed.loaded_status());
+        let input = RulesInput { engine: &identity, default: &default, left_behind: &left_behind };
+        observed.rules = rules_of(input, &context.index_store.state());
     }
     observed.nodes = nodes::observe(context, engine).await.map_err(Error::Nodes)?;
     for uid in stuck(&observed, engine.spec.replicas) {
