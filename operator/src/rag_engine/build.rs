@@ -123,6 +123,13 @@ pub(super) fn runs(deployment: &Deployment) -> bool {
     deployment.spec.as_ref().is_some_and(|spec| spec.replicas != Some(0))
 }
 
+/// Whether the pods of a Deployment mount a ConfigMap.
+pub(super) fn mounts(deployment: &Deployment, config_map: &str) -> bool {
+    let pod = deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
+    let mut volumes = pod.into_iter().flat_map(|pod| pod.volumes.iter().flatten());
+    volumes.any(|volume| volume.config_map.as_ref().is_some_and(|mounted| mounted.name == config_map))
+}
+
 /// The selector of the server's pods.
 fn selector(identity: &Identity) -> LabelSelector {
     LabelSelector { match_labels: Some(identity.selector()), match_expressions: None }
