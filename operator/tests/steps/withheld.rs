@@ -1,12 +1,13 @@
 //! A pod that cannot be updated to the spec: the running pod keeps everything that it needs, also for a restart.
 
 use ragengine_operator::cluster_issuer::Issuer;
+use ragengine_operator::defaults::Defaults;
 use ragengine_operator_api::{ConditionType, Reason};
 use serde_json::{Value, json};
 
 use crate::api_server::{ApiServer, Fault, pass};
 use crate::controller::{A_WHILE, Controller, condition, server_with, until};
-use crate::fixture::{engine, issuer};
+use crate::fixture::{defaults, engine, issuer};
 
 async fn running(spec: &str) -> (ApiServer, Controller) {
     let server = server_with(&engine(spec));
@@ -169,6 +170,32 @@ async fn the_token_of_a_service_account_is_in_no_pod() {
         let message = condition(&server, "docs", ConditionType::Degraded).unwrap().message;
         assert!(message.contains("Secret robot") && message.contains("ServiceAccount"), "{message}");
         assert!(server.get("deployments", "docs").is_none(), "{template}");
+        controller.stop().await;
+    }
+}
+
+/// All keys of this Secret are mounted, so who may write RAGEngines in the operator's namespace could read them.
+#[tokio::test(start_paused = true)]
+async fn a_secret_of_the_operator_is_in_no_pod() {
+    for secret in ["registry", "sh.helm.release.v1.ragengine.v1"] {
+        let server = server_with(&engine(&format!("{{auth: {{modes: [apiKey], apiKeysSecret: {secret}}}}}")));
+        let defaults = Defaults {
+            operator_namespace: "tests".to_owned(),
+            pull_secrets: vec!["registry".to_owned()],
+            ..defaults()
+        };
+        let controller = Controller::start_with(&server, defaults);
+        controller.context.cluster_issuer.note(Ok(Issuer::clone(&issuer())));
+        until("SecretRefused", &server, || {
+            condition(&server, "docs", ConditionType::Degraded)
+                .is_some_and(|degraded| degraded.reason == Reason::SecretRefused)
+        })
+        .await;
+        pass(A_WHILE).await;
+        let message = condition(&server, "docs", ConditionType::Degraded).unwrap().message;
+        let expected = format!("Secret {secret} must not be used: it belongs to the operator");
+        assert!(message.starts_with(&expected), "{message}");
+        assert!(server.get("deployments", "docs").is_none(), "{secret}");
         controller.stop().await;
     }
 }
