@@ -16,6 +16,7 @@ use ragengine_operator_api::RagEngine;
 use super::backups::ObservedBackups;
 use super::build::{Desired, mounts, runs};
 use super::hold::Hold;
+use super::nodes::Users;
 use super::observe::Observed;
 use super::prepare::{Prepared, Work};
 use crate::apply::{ApplyError, ApplyOutcome, Freshness, Refused, Writer};
@@ -169,9 +170,12 @@ async fn objects(
         Some(deployment) => {
             all.note(node_writer.provide(&node_claims, &mut observed.nodes).await.map(|()| Freshness::Current));
             let placed = deployment::deployment(writer, deployment, observed.deployment).await;
-            // A pod that could not be changed still runs on its node. Otherwise it has left the others, or is about to.
+            // A pod that could not be changed still runs on its node.
             if placed.result.is_ok() {
-                let removed = node_writer.remove_others(&node_claims, &mut observed.nodes).await;
+                // Those of an engine that is stopped are not waited for.
+                let pods = if node_writer.engine.spec.replicas > 0 { observed.pods.as_slice() } else { &[] };
+                let users = Users { pods, deployment: placed.live.as_deref() };
+                let removed = node_writer.remove_others(&node_claims, &mut observed.nodes, users).await;
                 all.note(removed.map(|()| Freshness::Current));
             }
             all.take(placed)

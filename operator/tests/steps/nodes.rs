@@ -223,6 +223,37 @@ async fn claims_that_are_not_wanted_any_more_are_deleted() {
     }
 }
 
+/// The old node may be all that a quota allows, and with `Recreate` no pod runs until the next one is there.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_no_pod_can_use_goes_before_the_next_one_is_there() {
+    let server = karpenter_with(LARGE);
+    let controller = start(&server);
+    let before = until_claims(&server, 1).await;
+    all_are_ready(&server);
+    until("a pod", &server, || server.get("deployments", "docs").is_some()).await;
+    let labels = server.get("deployments", "docs").unwrap()["spec"]["template"]["metadata"]["labels"].clone();
+    server.put(
+        "pods",
+        json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "docs-1", "labels": labels},
+            "spec": {"nodeName": format!("node-of-{}", before[0]), "containers": []}, "status": {"phase": "Running"},
+        }),
+    );
+    pass(A_WHILE).await;
+    set(&server, "{compute: {instanceType: larger}}");
+    let both = until_claims(&server, 2).await;
+    until("the other type", &server, || node_selector(&server)["node.kubernetes.io/instance-type"] == "larger").await;
+    server.edit("deployments", "docs", |deployment| {
+        deployment["status"] = json!({"observedGeneration": deployment["metadata"]["generation"]});
+    });
+    pass(A_WHILE).await;
+    assert_eq!(claims(&server), both, "the pod has not stopped");
+    server.delete("pods", "docs-1");
+    let after = until_claims(&server, 1).await;
+    assert!(both.contains(&after[0]) && after != before, "{before:?} {after:?}");
+    controller.stop().await;
+}
+
 /// The pods serve on the nodes of the old class meanwhile.
 #[tokio::test(start_paused = true)]
 async fn another_node_class_replaces_the_nodes_of_a_few_engines_at_a_time() {
