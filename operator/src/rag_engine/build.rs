@@ -106,7 +106,7 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
         ingress: outside::ingress(validated),
         http_route: outside::http_route(validated, observed),
         write_token: write_token::write_token(validated),
-        node_claims: node_claims::node_claims(validated, observed),
+        node_claims: node_claims::node_claims(validated, observed, defaults),
         claim: claim::claim(validated, observed.claim.as_deref()),
         network_policy: network_policy::network_policy(validated, monitoring, defaults),
         sync_network_policy: network_policy::of_synchronisations(validated),
