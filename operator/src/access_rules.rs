@@ -84,9 +84,9 @@ pub struct RulesInput<'a> {
 }
 
 /// The rules of the Indexes of an engine. Of several that fill the same index, the oldest decides that has filled it. A
-/// rule that the server does not know is left out, because one would make it refuse the whole file: no caller gets access
-/// by it. An index whose rules find no room is closed to all callers. The rules of older Indexes come first, so that the
-/// author of a new Index cannot displace the rules of others.
+/// rule that the server does not know is left out, because one would make it refuse the whole file: no caller gets
+/// access by it. An index whose rules find no room is closed to all callers. The rules of older Indexes come first, so
+/// that the author of a new Index cannot displace the rules of others.
 ///
 /// Who may write an Index can name any index of the engine. So an Index that has not filled its index, that is being
 /// deleted, or beside whose documents are those of a deleted one can only narrow the default.
@@ -145,7 +145,8 @@ fn common(one: &[String], other: &[String]) -> Vec<String> {
     common
 }
 
-/// Whether everybody whom a rule lets in is let in by another one, which may be for all of a namespace or for everybody.
+/// Whether everybody whom a rule lets in is let in by another one, which may be for all of a namespace or for
+/// everybody.
 fn includes(wide: &str, rule: &str) -> bool {
     let namespace = wide.strip_suffix('*').filter(|namespace| namespace.starts_with("serviceAccount:"));
     wide == "*" || wide == rule || namespace.is_some_and(|namespace| rule.starts_with(namespace))

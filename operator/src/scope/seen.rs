@@ -60,8 +60,8 @@ pub(super) fn engines(watched: Watched<RagEngine>) -> ObjectStream<RagEngine> {
 
 /// The stream of Indexes. A changed specification or a deletion wakes the other Indexes that fill the same index,
 /// because they may have been blocked. A deletion also wakes the engine, which may have to delete documents. An engine
-/// whose callers must prove who they are is woken by both, because its server gets the rules of its Indexes, and when an
-/// Index has filled its index, because its rules apply from then on.
+/// whose callers must prove who they are is woken by both, because its server gets the rules of its Indexes, and when
+/// an Index has filled its index, because its rules apply from then on.
 pub(super) fn indexes(watched: Watched<Index>) -> ObjectStream<Index> {
     let known = Arc::clone(&watched.context);
     let mut filled = HashSet::new();

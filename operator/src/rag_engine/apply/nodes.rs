@@ -47,8 +47,8 @@ impl NodeWriter<'_> {
         Ok(())
     }
 
-    /// Deletes the NodeClaims that are not desired, once no pod needs them. The finalizer goes when none is left that is
-    /// not being deleted: Karpenter has its own finalizer, which holds a NodeClaim until its node is gone.
+    /// Deletes the NodeClaims that are not desired, once no pod needs them. The finalizer goes when none is left that
+    /// is not being deleted: Karpenter has its own finalizer, which holds a NodeClaim until its node is gone.
     pub(super) async fn remove_others(
         &self,
         desired: &[NodeClaim],

@@ -38,8 +38,8 @@ pub(super) fn backup(
     Some(status)
 }
 
-/// Records a Job that succeeded at this time. One that found nothing to back up has made no backup, also once its pod is
-/// deleted.
+/// Records a Job that succeeded at this time. One that found nothing to back up has made no backup, also once its pod
+/// is deleted.
 fn succeeded(status: &mut BackupStatus, outcome: Outcome, time: Time) {
     let at = Some(time);
     let is_newest = status.last_successful_time < at && status.last_empty_time < at;

@@ -12,8 +12,8 @@ use crate::rag_engine::nodes::is_held;
 /// it out of load balancers.
 const CLUSTERS_DOMAINS: [&str; 3] = ["kubernetes.io", "k8s.io", "karpenter.sh"];
 
-/// What is wrong, if the operator makes nodes for it. A number above the limit is no reason to leave an engine alone that
-/// has nodes already: it keeps those, and gets no further ones.
+/// What is wrong, if the operator makes nodes for it. A number above the limit is no reason to leave an engine alone
+/// that has nodes already: it keeps those, and gets no further ones.
 pub(super) fn wrong(engine: &RagEngine, defaults: &Defaults) -> Vec<String> {
     let compute = engine.spec.compute.as_ref();
     let Some(compute) = compute.filter(|_| defaults.node_class.is_some()) else { return Vec::new() };
