@@ -1,10 +1,11 @@
 //! The rules of the Indexes of an engine, as its server reads them. Pure functions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use ragengine_operator_api::{AccessRules, Index, is_access_rule};
+use ragengine_operator_api::{AccessRules, Auth, DefaultAccess, Index, is_access_rule};
+use ragengine_settings as settings;
 use serde::Serialize;
 
 use crate::defaults::Defaults;
@@ -57,25 +58,62 @@ pub fn normalised(rules: Option<&AccessRules>) -> Option<AccessRules> {
     rules.map(|AccessRules { read, write }| AccessRules { read: sorted(read), write: sorted(write) })
 }
 
-/// The rules of the Indexes of an engine. Of several that fill the same index, the oldest decides. A rule that the
-/// server does not know is left out, because one would make it refuse the whole file: no caller gets access by it. An
-/// index whose rules find no room is closed to all callers. The rules of older Indexes come first, so that the author
-/// of a new Index cannot displace the rules of others.
-pub fn rules_of(engine: &Identity, all: &[Arc<Index>]) -> RulesByIndex {
+/// The rules of indexes that have none.
+pub fn default_access(auth: &Auth) -> AccessRules {
+    let DefaultAccess { read, write } = auth.default_access.clone().unwrap_or_default();
+    let of_server = settings::Auth::default().default_access;
+    AccessRules { read: read.unwrap_or(of_server.read), write: write.unwrap_or(of_server.write) }
+}
+
+/// Whether an Index has filled its index: it has documents there, or a synchronisation has succeeded. Only the operator
+/// writes the status of an Index.
+pub fn has_filled(index: &Index) -> bool {
+    let status = index.status.as_ref();
+    status.is_some_and(|status| status.last_success_time.is_some() || status.documents.is_some_and(|count| count > 0))
+}
+
+/// What the rules of Indexes apply to.
+#[derive(Debug, Clone, Copy)]
+pub struct RulesInput<'a> {
+    /// The engine.
+    pub engine: &'a Identity,
+    /// The rules of indexes that have none.
+    pub default: &'a AccessRules,
+    /// The names of the indexes that still have documents of deleted Indexes.
+    pub left_behind: &'a BTreeSet<String>,
+}
+
+/// The rules of the Indexes of an engine. Of several that fill the same index, the oldest decides that has filled it. A
+/// rule that the server does not know is left out, because one would make it refuse the whole file: no caller gets
+/// access by it. An index whose rules find no room is closed to all callers. The rules of older Indexes come first, so
+/// that the author of a new Index cannot displace the rules of others.
+///
+/// Who may write an Index can name any index of the engine. So an Index that has not filled its index, that is being
+/// deleted, or beside whose documents are those of a deleted one can only narrow the default.
+pub fn rules_of(input: RulesInput<'_>, all: &[Arc<Index>]) -> RulesByIndex {
     let is_of_engine = |index: &&Arc<Index>| {
-        index.metadata.namespace.as_ref() == Some(&engine.namespace) && index.spec.engine_ref.name == engine.name
+        index.metadata.namespace.as_ref() == Some(&input.engine.namespace)
+            && index.spec.engine_ref.name == input.engine.name
     };
-    let mut oldest: BTreeMap<&str, &Index> = BTreeMap::new();
+    let place = |index: &Index| (!has_filled(index), index.metadata.deletion_timestamp.is_some(), age(index));
+    let mut first: BTreeMap<&str, &Index> = BTreeMap::new();
     for index in all.iter().filter(is_of_engine) {
-        let place = oldest.entry(index.index_name()).or_insert(index);
-        if age(index) < age(place) {
-            *place = index;
+        let found = first.entry(index.index_name()).or_insert(index);
+        if place(index) < place(found) {
+            *found = index;
         }
     }
-    let mut oldest: Vec<(&str, &Index)> = oldest.into_iter().collect();
+    let mut oldest: Vec<(&str, &Index)> = first.into_iter().collect();
     oldest.sort_by_key(|(_, index)| age(index));
+    let owns = |name: &str, index: &Index| {
+        has_filled(index) && index.metadata.deletion_timestamp.is_none() && !input.left_behind.contains(name)
+    };
+    let in_force = |name: &str, index: &Index| {
+        let rules = normalised(index.spec.access.as_ref())?;
+        Some(if owns(name, index) { rules } else { narrowed(&rules, input.default) })
+    };
     let mut bytes_left = MAX_BYTES;
-    let rules = oldest.into_iter().filter_map(|(name, index)| Some((name, normalised(index.spec.access.as_ref())?)));
+    let rules = oldest.into_iter().filter_map(|(name, index)| Some((name, in_force(name, index)?)));
     rules
         .map(|(name, mut rules)| {
             rules.read.retain(|rule| is_access_rule(rule));
@@ -88,6 +126,30 @@ pub fn rules_of(engine: &Identity, all: &[Arc<Index>]) -> RulesByIndex {
             (name.to_owned(), rules)
         })
         .collect()
+}
+
+/// Rules that let in whom both let in, as far as their texts show: a group may have a caller whom another rule names.
+fn narrowed(rules: &AccessRules, default: &AccessRules) -> AccessRules {
+    let readers = |rules: &AccessRules| [rules.read.as_slice(), rules.write.as_slice()].concat();
+    AccessRules { read: common(&readers(rules), &readers(default)), write: common(&rules.write, &default.write) }
+}
+
+/// The rules of each list that the other one includes.
+fn common(one: &[String], other: &[String]) -> Vec<String> {
+    let within = |rules: &[String], wider: &[String]| -> Vec<String> {
+        rules.iter().filter(|rule| wider.iter().any(|wide| includes(wide, rule))).cloned().collect()
+    };
+    let mut common = [within(one, other), within(other, one)].concat();
+    common.sort();
+    common.dedup();
+    common
+}
+
+/// Whether everybody whom a rule lets in is let in by another one, which may be for all of a namespace or for
+/// everybody.
+fn includes(wide: &str, rule: &str) -> bool {
+    let namespace = wide.strip_suffix('*').filter(|namespace| namespace.starts_with("serviceAccount:"));
+    wide == "*" || wide == rule || namespace.is_some_and(|namespace| rule.starts_with(namespace))
 }
 
 /// The first rule that the server does not know, and what to write instead.

@@ -4,6 +4,7 @@
 
 mod plan;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kube::api::Api;
@@ -109,14 +110,29 @@ pub fn scope_of(caches: &Caches, engine: &RagEngine) -> String {
     claim.and_then(|claim| claim.metadata.uid.clone()).unwrap_or(identity.uid)
 }
 
-/// The deleted Indexes that the server still has documents of and whose documents are to be deleted. The deletion
-/// policy that was seen last wins over the server's records.
-fn gone(context: &Context, engine: &RagEngine, engine_status: Option<&EngineStatus>) -> Vec<DeletedIndex> {
+/// The names of the indexes in which the server still has documents of deleted Indexes, as far as it says so.
+pub fn left_behind(context: &Context, engine: &RagEngine, engine_status: Option<&EngineStatus>) -> BTreeSet<String> {
+    missing(context, engine, engine_status).into_iter().map(|owner| owner.index.clone()).collect()
+}
+
+/// The owners in the server's records whose Indexes do not exist.
+fn missing<'a>(
+    context: &Context,
+    engine: &RagEngine,
+    engine_status: Option<&'a EngineStatus>,
+) -> Vec<&'a OwnedSources> {
     let owners = engine_status.map_or(&[][..], |engine_status| engine_status.owners.as_slice());
     let identity = Identity::of(engine);
     let scope = if owners.is_empty() { String::new() } else { scope_of(&context.caches, engine) };
     let ours = owners.iter().take(MAX_OWNERS).filter(|owner| owner.scope == scope && can_be_an_index(owner));
-    let gone: Vec<&OwnedSources> = ours.filter(|owner| !is_there(context, &identity, owner)).collect();
+    ours.filter(|owner| !is_there(context, &identity, owner)).collect()
+}
+
+/// The deleted Indexes that the server still has documents of and whose documents are to be deleted. The deletion
+/// policy that was seen last wins over the server's records.
+fn gone(context: &Context, engine: &RagEngine, engine_status: Option<&EngineStatus>) -> Vec<DeletedIndex> {
+    let identity = Identity::of(engine);
+    let gone = missing(context, engine, engine_status);
     let uids: Vec<&str> = gone.iter().map(|owner| owner.uid.as_str()).collect();
     let waits = context.departures.waits(&identity.uid, &uids);
     gone.into_iter()

@@ -9,7 +9,7 @@ use kube::Client;
 use crate::requests::within_limit;
 
 pub(crate) use follow::follow;
-pub use node_claim::{NodeClaim, NodeClaimCondition, NodeClaimStatus};
+pub use node_claim::{NodeClaim, NodeClaimCondition, NodeClaimStatus, is_alike};
 pub use node_class::{NodeClass, NotANodeClass};
 
 /// The API group.

@@ -71,8 +71,13 @@ pub fn asked(pods: &[Arc<Pod>]) -> Option<&Pod> {
     living.iter().rev().find(|pod| is_ready(pod)).or(living.first()).copied()
 }
 
+/// The name of the pod's node, once it has one.
+pub fn node(pod: &Pod) -> Option<&str> {
+    pod.spec.as_ref()?.node_name.as_deref()
+}
+
 /// Whether the pod gets requests.
-fn is_ready(pod: &Pod) -> bool {
+pub fn is_ready(pod: &Pod) -> bool {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }

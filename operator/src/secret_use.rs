@@ -6,7 +6,11 @@ use ragengine_operator_api::RagEngine;
 
 use kube::Resource as _;
 
+use crate::defaults::Defaults;
 use crate::names::{HOSTS_ANNOTATION, SERVICE_ACCOUNT_ANNOTATION};
+
+/// The name prefix of the Secrets in which Helm stores releases.
+const HELM_RELEASES: &str = "sh.helm.release.";
 
 /// Why a Secret must not be used as credentials at all, if so.
 pub fn refusal(metadata: &ObjectMeta) -> Option<&'static str> {
@@ -19,6 +23,13 @@ pub fn refused_in_pod(metadata: &ObjectMeta) -> Option<&'static str> {
     let annotations = metadata.annotations.as_ref();
     let is_token = annotations.is_some_and(|annotations| annotations.contains_key(SERVICE_ACCOUNT_ANNOTATION));
     is_token.then_some("it contains the token of a ServiceAccount")
+}
+
+/// Whether a Secret of this name belongs to the operator: it has a release of Helm or credentials for pulling images.
+/// Who may write resources in the operator's namespace must not get its content.
+pub fn is_of_operator(name: &str, namespace: &str, defaults: &Defaults) -> bool {
+    let is_its = name.starts_with(HELM_RELEASES) || defaults.pull_secrets.iter().any(|secret| secret == name);
+    is_its && namespace == defaults.operator_namespace
 }
 
 /// The only hosts that a Secret may be sent to, from its annotation. `None`: it has no annotation.

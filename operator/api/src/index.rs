@@ -131,8 +131,9 @@ pub struct IndexSpec {
     #[schemars(length(max = 32), inner(length(min = 2, max = 64), regex(pattern = r"^[0-9a-fA-F.:]+(/[0-9]{1,3})?$")))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub allowed_ranges: Vec<String>,
-    /// Who may use the index, if the RAGEngine has `auth.modes`. A change reaches the server within two minutes and needs
-    /// no restart: until then the previous rules hold, and for a new Index `auth.defaultAccess`. Default:
+    /// Who may use the index, if the RAGEngine has `auth.modes`. Until the Index has documents in its index, the rules
+    /// only narrow `auth.defaultAccess` of the RAGEngine. A change reaches the server within two minutes and needs no
+    /// restart: until then the previous rules hold, and for a new Index `auth.defaultAccess`. Default:
     /// `auth.defaultAccess` of the RAGEngine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessRules>,

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use k8s_openapi::ClusterResourceScope;
 use kube::Resource;
@@ -86,6 +87,24 @@ impl NodeClaim {
     }
 }
 
+/// Whether a pod that is placed on the node of `wanted` could be placed on the node of `found`, as far as their
+/// specifications say.
+pub fn is_alike(found: &NodeClaim, wanted: &NodeClaim) -> bool {
+    let labels = found.metadata.labels.as_ref();
+    let has =
+        |label: &str, value: &str| labels.and_then(|labels| labels.get(label)).is_some_and(|found| found == value);
+    let has_labels = wanted.metadata.labels.iter().flatten().all(|(label, value)| has(label, value));
+    let (has_values, values) = (values(found), values(wanted));
+    // A node has properties that its NodeClaim does not ask for, so one that is not named may be the same.
+    has_labels && values.iter().all(|(key, value)| has_values.get(key).is_none_or(|found| found == value))
+}
+
+/// The values that a NodeClaim requires of its node.
+fn values(claim: &NodeClaim) -> BTreeMap<&str, &Value> {
+    let requirements = claim.spec["requirements"].as_array().map(Vec::as_slice).unwrap_or_default();
+    requirements.iter().filter_map(|one| Some((one["key"].as_str()?, &one["values"]))).collect()
+}
+
 fn api_version() -> String {
     API_VERSION.to_owned()
 }
@@ -120,5 +139,40 @@ impl Resource for NodeClaim {
 
     fn meta_mut(&mut self) -> &mut ObjectMeta {
         &mut self.metadata
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nodes_are_alike_where_labels_and_requirements_agree() {
+        let claim = |labels: Value, requirements: Value| -> NodeClaim {
+            let requirements: Vec<_> = requirements
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(key, value)| json!({"key": key, "operator": "In", "values": [value]}))
+                .collect();
+            let spec = json!({"requirements": requirements});
+            serde_json::from_value(json!({"metadata": {"labels": labels}, "spec": spec})).unwrap()
+        };
+        let found = claim(json!({"disk": "ssd", "more": "a"}), json!({"type": "large", "arch": "arm64"}));
+        for (labels, requirements, expected) in [
+            (json!({"disk": "ssd"}), json!({"type": "large"}), true),
+            (json!({"disk": "ssd"}), json!({"type": "large", "zone": "a"}), true),
+            (json!({"disk": "ssd"}), json!({"type": "larger"}), false),
+            (json!({"disk": "hdd"}), json!({"type": "large"}), false),
+            (json!({"another": "b"}), json!({"type": "large"}), false),
+        ] {
+            assert_eq!(
+                is_alike(&found, &claim(labels.clone(), requirements.clone())),
+                expected,
+                "{labels} {requirements}"
+            );
+        }
     }
 }

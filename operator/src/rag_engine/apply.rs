@@ -14,8 +14,9 @@ use outcomes::Outcomes;
 use ragengine_operator_api::RagEngine;
 
 use super::backups::ObservedBackups;
-use super::build::{Desired, runs};
+use super::build::{Desired, mounts, runs};
 use super::hold::Hold;
+use super::nodes::Users;
 use super::observe::Observed;
 use super::prepare::{Prepared, Work};
 use crate::apply::{ApplyError, ApplyOutcome, Freshness, Refused, Writer};
@@ -144,7 +145,10 @@ async fn objects(
     all.note(token::write_token(writer, write_token, observed.write_token.as_deref()).await);
     let network_policy = all.take(writer.apply_or_remove(network_policy, observed.network_policy).await);
     // The pod mounts it.
-    let auth = all.take(writer.apply_or_remove(auth, observed.auth).await);
+    let (auth, has_auth) = match auth {
+        Some(auth) => (all.take(writer.apply(auth, observed.auth).await), true),
+        None => (observed.auth, false),
+    };
     // An unchanged pod keeps its settings file, because it reads the file again when it restarts.
     let is_changed = all.are_well() || !observed.deployment.as_deref().is_some_and(runs);
     let config_map = match config_map.filter(|_| is_changed) {
@@ -166,9 +170,12 @@ async fn objects(
         Some(deployment) => {
             all.note(node_writer.provide(&node_claims, &mut observed.nodes).await.map(|()| Freshness::Current));
             let placed = deployment::deployment(writer, deployment, observed.deployment).await;
-            // A pod that could not be changed still runs on its node. Otherwise it has left the others, or is about to.
+            // A pod that could not be changed still runs on its node.
             if placed.result.is_ok() {
-                let removed = node_writer.remove_others(&node_claims, &mut observed.nodes).await;
+                // Those of an engine that is stopped are not waited for.
+                let pods = if node_writer.engine.spec.replicas > 0 { observed.pods.as_slice() } else { &[] };
+                let users = Users { pods, deployment: placed.live.as_deref() };
+                let removed = node_writer.remove_others(&node_claims, &mut observed.nodes, users).await;
                 all.note(removed.map(|()| Freshness::Current));
             }
             all.take(placed)
@@ -176,6 +183,9 @@ async fn objects(
         // A pod that is kept keeps its node.
         None => observed.deployment,
     };
+    // A pod that is kept mounts it, even if the specification no longer asks for it.
+    let is_mounted = deployment.as_deref().is_some_and(|live| mounts(live, &writer.identity.auth()));
+    let auth = if has_auth || is_mounted { auth } else { all.take(writer.apply_or_remove(None, auth).await) };
     let autoscaler = all.take(writer.apply_or_remove(autoscaler, observed.autoscaler).await);
     let disruption_budget = all.take(writer.apply_or_remove(disruption_budget, observed.disruption_budget).await);
     let observed = Observed {

@@ -1,17 +1,38 @@
 //! What a reconcile reads about the backups of an engine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::{CronJob, Job};
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, ContainerStateTerminated, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use ragengine_operator_api::{BackupBucket, RagEngineSpec, Reason};
+use ragengine_settings::backup::{BackupResult, NoBackup};
 
 use super::validate::host;
 use crate::finding::Finding;
-use crate::job::{Stage, stage};
-use crate::names::Identity;
+use crate::job::{Stage, finished_at, stage};
+use crate::names::{CONTAINER, Identity};
 use crate::watches::{Caches, Referred};
 use crate::{pod, secret_use};
+
+/// After a Job has succeeded, the time until a pod of it that is not seen counts as deleted. Jobs and pods are watched
+/// separately, so a pod that is there may be seen later than the success of its Job.
+const PODS_ARE_SEEN_WITHIN: SignedDuration = SignedDuration::from_mins(2);
+
+/// What is known about a Job that has succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It made a backup. `None`: it does not say which one.
+    Backup(Option<BackupResult>),
+    /// It found nothing to back up.
+    Nothing(NoBackup),
+    /// Its pod is deleted, so nobody knows any more what it found.
+    Gone,
+    /// Its pod has not been seen since it ended.
+    NotSeen,
+}
 
 /// The objects of backups.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +55,47 @@ impl ObservedBackups {
         let running = self.jobs.iter().filter(|job| stage(job) == Stage::Running);
         running.map(|job| (job.as_ref(), pod::of_job(&self.pods, job)))
     }
+
+    /// The Jobs that ended in this stage, and when. The last one comes last.
+    pub fn ended(&self, wanted: Stage) -> Vec<(&Job, Time)> {
+        let ended = self.jobs.iter().filter(|job| stage(job) == wanted);
+        let mut ended: Vec<_> = ended.filter_map(|job| Some((job.as_ref(), finished_at(job)?))).collect();
+        ended.sort_by_key(|(_, time)| time.0);
+        ended
+    }
+
+    /// What is known about a Job that succeeded at this time.
+    pub fn outcome(&self, job: &Job, ended: &Time, now: Timestamp) -> Outcome {
+        let pod = pod::of_job(&self.pods, job);
+        // A Job succeeds only if its last pod does. One that failed is an earlier one.
+        match pod.and_then(termination).filter(|end| end.exit_code == 0) {
+            Some(end) => said(end.message.as_deref().unwrap_or_default()),
+            None if pod.is_some_and(pod::is_alive) || now.duration_since(ended.0) < PODS_ARE_SEEN_WITHIN => {
+                Outcome::NotSeen
+            }
+            None => Outcome::Gone,
+        }
+    }
+
+    /// The time until a pod that has not been seen counts as deleted.
+    pub fn next_look(&self, now: Timestamp) -> Option<Duration> {
+        let ended = self.ended(Stage::Complete).into_iter();
+        let not_seen = ended.filter(|(job, ended)| self.outcome(job, ended, now) == Outcome::NotSeen);
+        let left = |time: Time| PODS_ARE_SEEN_WITHIN.checked_sub(now.duration_since(time.0));
+        not_seen.filter_map(|(_, time)| Duration::try_from(left(time)?).ok()).min()
+    }
+}
+
+/// How the container of a pod ended, once it has.
+pub fn termination(pod: &Pod) -> Option<&ContainerStateTerminated> {
+    let container = pod::statuses(pod).find(|status| status.name == CONTAINER)?;
+    container.state.as_ref()?.terminated.as_ref()
+}
+
+/// What the words of a Job mean that has succeeded.
+fn said(words: &str) -> Outcome {
+    let nothing = serde_json::from_str(words).map(Outcome::Nothing);
+    nothing.unwrap_or_else(|_| Outcome::Backup(serde_json::from_str(words).ok()))
 }
 
 /// Reads the objects from the caches.

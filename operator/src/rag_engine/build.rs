@@ -106,7 +106,7 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
         ingress: outside::ingress(validated),
         http_route: outside::http_route(validated, observed),
         write_token: write_token::write_token(validated),
-        node_claims: node_claims::node_claims(validated, observed),
+        node_claims: node_claims::node_claims(validated, observed, defaults),
         claim: claim::claim(validated, observed.claim.as_deref()),
         network_policy: network_policy::network_policy(validated, monitoring, defaults),
         sync_network_policy: network_policy::of_synchronisations(validated),
@@ -121,6 +121,13 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
 /// Whether a Deployment has replicas.
 pub(super) fn runs(deployment: &Deployment) -> bool {
     deployment.spec.as_ref().is_some_and(|spec| spec.replicas != Some(0))
+}
+
+/// Whether the pods of a Deployment mount a ConfigMap.
+pub(super) fn mounts(deployment: &Deployment, config_map: &str) -> bool {
+    let pod = deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
+    let mut volumes = pod.into_iter().flat_map(|pod| pod.volumes.iter().flatten());
+    volumes.any(|volume| volume.config_map.as_ref().is_some_and(|mounted| mounted.name == config_map))
 }
 
 /// The selector of the server's pods.

@@ -11,11 +11,13 @@ const MOST: usize = 100;
 
 /// The number of scheduled backups since the last good one, or since `begun` if there is none, that are missed. The last
 /// of them counts once it cannot be running any more, and the others at once: so one of a weekly schedule counts after
-/// hours, and a slow one of an hourly schedule does not count while it runs. `None` if no backups are made: the
-/// specification asks for none, or suspends them.
+/// hours, and a slow one of an hourly schedule does not count while it runs. An engine that never had an index misses
+/// none while its Jobs run and find none. One that had a good backup has lost its indexes then, and misses backups.
+/// `None` if no backups are made: the specification asks for none, or suspends them.
 pub fn missed(engine: &RagEngine, begun: Timestamp, now: Timestamp) -> Option<u64> {
     let backup = engine.spec.backup.as_ref().filter(|backup| !backup.suspend && engine.spec.replicas > 0)?;
-    let last = engine.status.as_ref().and_then(|status| status.backup.as_ref()?.last_successful_time.as_ref());
+    let status = engine.status.as_ref().and_then(|status| status.backup.as_ref());
+    let last = status.and_then(|status| status.last_successful_time.as_ref().or(status.last_empty_time.as_ref()));
     let since = last.map_or(begun, |last| last.0);
     let schedule = Schedule::exact(&backup.schedule, since).ok()?;
     let scheduled = std::iter::successors(schedule.next(since), |time| schedule.next(*time));
@@ -28,15 +30,18 @@ pub fn missed(engine: &RagEngine, begun: Timestamp, now: Timestamp) -> Option<u6
 #[cfg(test)]
 mod tests {
     use ragengine_operator_api::{BackupStatus, RagEngineStatus};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn engine(schedule: &str, last: Option<&str>) -> RagEngine {
+        engine_with(schedule, json!({"lastSuccessfulTime": last}))
+    }
+
+    fn engine_with(schedule: &str, backup: Value) -> RagEngine {
         let spec = json!({"replicas": 1, "backup": {"schedule": schedule, "s3": {"bucket": "b"}}});
         let mut engine = RagEngine::new("docs", serde_json::from_value(spec).unwrap());
-        let last_successful_time = last.map(|last| serde_json::from_value(json!(last)).unwrap());
-        let backup = Some(BackupStatus { last_successful_time, ..BackupStatus::default() });
+        let backup = Some(serde_json::from_value::<BackupStatus>(backup).unwrap());
         engine.status = Some(RagEngineStatus { backup, ..RagEngineStatus::default() });
         engine
     }
@@ -63,6 +68,20 @@ mod tests {
             ("* * * * *", None, "2026-11-08T03:00:00Z", 100),
         ] {
             assert_eq!(of(&engine(schedule, last), now), Some(expected), "{schedule} {last:?} {now}");
+        }
+    }
+
+    #[test]
+    fn an_engine_that_never_had_an_index_misses_none_while_its_jobs_run() {
+        let now = "2026-11-08T12:00:00Z";
+        for (status, expected) in [
+            (json!({"lastEmptyTime": "2026-11-08T02:31:00Z"}), 0),
+            // Its Jobs do not run or do not succeed any more.
+            (json!({"lastEmptyTime": "2026-11-05T02:31:00Z"}), 3),
+            // It has lost its indexes.
+            (json!({"lastSuccessfulTime": "2026-11-05T02:41:00Z", "lastEmptyTime": "2026-11-08T02:31:00Z"}), 3),
+        ] {
+            assert_eq!(of(&engine_with("30 2 * * *", status.clone()), now), Some(expected), "{status}");
         }
     }
 

@@ -30,8 +30,10 @@ pub fn next(engine: &RagEngine, applied: Applied, deletion: DeletionProgress, no
     let for_events = stuck_since(applied.observed(), engine.spec.replicas).map(|since| warnings::next_look(since, now));
     let for_caches = applied.is_lagging().then_some(LOOK_AGAIN);
     let for_nodes = applied.observed().nodes.need_another_look().then_some(NEXT_NODE);
+    let for_backups = applied.observed().backups.next_look(now);
     let next_turn = matches!(applied.hold(), Some(Hold::Queued { .. })).then_some(NEXT_TURN);
-    let next = [for_events, for_caches, for_nodes, next_turn, deletion.look_again].into_iter().flatten().min();
+    let next = [for_events, for_caches, for_nodes, for_backups, next_turn, deletion.look_again];
+    let next = next.into_iter().flatten().min();
     let refused = applied.into_refused().map(|refused| ApplyError::Refused(refused).into());
     match refused.or(deletion.error) {
         Some(error) => Err(error),

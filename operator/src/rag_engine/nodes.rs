@@ -1,8 +1,11 @@
 //! The nodes that are made for an engine: its NodeClaims as they are, and when each was made last.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, ListParams};
 use parking_lot::Mutex;
@@ -12,8 +15,9 @@ use tokio::time::Instant;
 use crate::apply::Refused;
 use crate::context::Context;
 use crate::finding::{quoted, unended};
-use crate::karpenter::{NodeClaim, NodeClass, is_served};
+use crate::karpenter::{NodeClaim, NodeClass, is_alike, is_served};
 use crate::names::{Identity, NODE_OF};
+use crate::pod;
 use crate::requests::within_limit;
 
 /// The time between two attempts to make the same NodeClaim. Karpenter deletes one when the cloud has no such machine.
@@ -52,7 +56,7 @@ pub struct ObservedNodes {
     pub is_held: bool,
     /// All its NodeClaims; after an apply only the desired ones.
     pub claims: Vec<NodeClaim>,
-    /// NodeClaims that others replace, until these have their nodes and the replaced ones are gone.
+    /// NodeClaims that others replace, until the replaced ones are gone; without others, those that still have pods.
     pub replaced: Vec<NodeClaim>,
     /// The names of NodeClaims that are gone again and are made a little later.
     pub missing: Vec<String>,
@@ -118,6 +122,56 @@ pub async fn observe(context: &Context, engine: &RagEngine) -> Result<ObservedNo
     Ok(ObservedNodes { provider, is_held, claims, unreadable, ..ObservedNodes::default() })
 }
 
+/// The pods of an engine, and their Deployment as it was applied.
+#[derive(Debug, Clone, Copy)]
+pub struct Users<'a> {
+    /// The pods.
+    pub pods: &'a [Arc<Pod>],
+    /// The Deployment.
+    pub deployment: Option<&'a Deployment>,
+}
+
+/// Whether a NodeClaim that is not desired may go. `claims` are the desired ones that exist.
+///
+/// When all of these have their nodes, it stays while a pod serves on its node, until the Deployment is complete: the
+/// pod may be the only one, such as before the first pod of a new version serves. Before they have their nodes, it goes
+/// only if no pod can be on its node any more, because it may be what keeps the others from getting theirs, such as by
+/// a quota.
+pub fn may_go(old: &NodeClaim, desired: &[NodeClaim], claims: &[NodeClaim], users: Users<'_>) -> bool {
+    let node = old.node();
+    let is_there = |pod: &&Arc<Pod>| node.is_some() && pod::node(pod) == node && pod::is_alive(pod);
+    let mut on_its_node = users.pods.iter().filter(is_there);
+    let is_ready = |wanted: &NodeClaim| claims.iter().any(|found| found.name() == wanted.name() && found.is_ready());
+    if desired.iter().all(is_ready) {
+        return !on_its_node.any(|pod| pod::is_ready(pod)) || users.deployment.is_some_and(is_complete);
+    }
+    // Pods of the previous version are made again until all of the next one serve, unless they are stopped first.
+    let has_stopped_others = users.deployment.is_some_and(|live| is_observed(live) && is_recreated(live));
+    has_stopped_others && on_its_node.next().is_none() && !desired.iter().any(|wanted| is_alike(old, wanted))
+}
+
+/// Whether Kubernetes acts on the current version of a Deployment.
+fn is_observed(deployment: &Deployment) -> bool {
+    let observed = deployment.status.as_ref().and_then(|status| status.observed_generation);
+    observed.is_some() && observed >= deployment.metadata.generation
+}
+
+/// Whether all pods of the previous version stop before the next one starts.
+fn is_recreated(deployment: &Deployment) -> bool {
+    let strategy = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref()?.type_.as_deref());
+    strategy == Some("Recreate")
+}
+
+/// Whether all pods are of the current version and serve.
+fn is_complete(deployment: &Deployment) -> bool {
+    let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+    deployment.status.as_ref().is_some_and(|status| {
+        let [all, updated, available] =
+            [status.replicas, status.updated_replicas, status.available_replicas].map(Option::unwrap_or_default);
+        is_observed(deployment) && all == updated && updated >= wanted && available >= wanted
+    })
+}
+
 /// Lists all NodeClaims of an engine, in one consistent reply.
 ///
 /// # Errors
@@ -177,7 +231,70 @@ impl Attempts {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+
+    fn claim(name: &str, machine: &str, is_ready: bool) -> NodeClaim {
+        let requirement = json!({"key": "node.kubernetes.io/instance-type", "operator": "In", "values": [machine]});
+        let ready = json!([{"type": "Ready", "status": if is_ready { "True" } else { "Unknown" }}]);
+        serde_json::from_value(json!({
+            "metadata": {"name": name}, "spec": {"requirements": [requirement]},
+            "status": {"conditions": ready, "nodeName": is_ready.then(|| format!("node-of-{name}"))},
+        }))
+        .unwrap()
+    }
+
+    /// A pod on this node, in this phase, which may be ready.
+    fn pod_on(node: &str, phase: &str, is_ready: bool) -> Arc<Pod> {
+        let ready = json!([{"type": "Ready", "status": if is_ready { "True" } else { "False" }}]);
+        let pod = json!({
+            "metadata": {"name": "p"}, "spec": {"nodeName": node, "containers": []},
+            "status": {"phase": phase, "conditions": ready},
+        });
+        Arc::new(serde_json::from_value(pod).unwrap())
+    }
+
+    fn deployment(strategy: &str, status: &Value) -> Deployment {
+        let spec = json!({
+            "replicas": 1, "strategy": {"type": strategy}, "selector": {}, "template": {"spec": {"containers": []}},
+        });
+        serde_json::from_value(json!({"metadata": {"generation": 2}, "spec": spec, "status": status})).unwrap()
+    }
+
+    #[test]
+    fn a_node_stays_while_a_pod_serves_on_it_and_goes_when_none_can_be_on_it() {
+        let complete = json!({"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1});
+        let rolling = json!({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1});
+        let changed = json!({"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1});
+        let stopped = json!({"observedGeneration": 2});
+        let (serving, starting) = (pod_on("node-of-old", "Running", true), pod_on("node-of-old", "Running", false));
+        let (ended, elsewhere) = (pod_on("node-of-old", "Failed", false), pod_on("node-of-new", "Running", true));
+        let (ready, pending) = (claim("new", "larger", true), claim("new", "larger", false));
+        let (same_ready, same_pending) = (claim("new", "large", true), claim("new", "large", false));
+        for (what, new, strategy, status, pods, expected) in [
+            ("the next one does not serve yet", &ready, "RollingUpdate", &rolling, vec![&serving], false),
+            ("the change is not seen yet", &ready, "RollingUpdate", &changed, vec![&serving], false),
+            ("it has left", &ready, "RollingUpdate", &rolling, vec![&elsewhere], true),
+            ("it fits on both, and serves", &same_ready, "Recreate", &complete, vec![&serving], true),
+            ("it fits on both, and does not serve", &same_ready, "Recreate", &stopped, vec![&starting], true),
+            ("the old pod has stopped", &pending, "Recreate", &stopped, vec![], true),
+            ("the old pod has ended", &pending, "Recreate", &stopped, vec![&ended], true),
+            ("the old pod stops", &pending, "Recreate", &stopped, vec![&starting], false),
+            ("the change is not seen", &pending, "Recreate", &changed, vec![], false),
+            ("the old pod is made again", &pending, "RollingUpdate", &rolling, vec![], false),
+            ("a pod can come back", &same_pending, "Recreate", &stopped, vec![], false),
+        ] {
+            let (pods, live) = (pods.into_iter().cloned().collect::<Vec<_>>(), deployment(strategy, status));
+            let users = Users { pods: &pods, deployment: Some(&live) };
+            let new = std::slice::from_ref(new);
+            assert_eq!(may_go(&claim("old", "large", true), new, new, users), expected, "{what}");
+        }
+        let (pods, live) = ([serving], deployment("RollingUpdate", &rolling));
+        let old = claim("old", "large", true);
+        assert!(!may_go(&old, &[], &[], Users { pods: &pods, deployment: Some(&live) }), "none is desired any more");
+        assert!(may_go(&old, &[], &[], Users { pods: &[], deployment: None }), "stopped");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_node_claim_is_made_again_after_a_while() {

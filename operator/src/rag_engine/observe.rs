@@ -19,9 +19,10 @@ use super::nodes::{self, ObservedNodes};
 use super::references::{Reference, ReferenceKind};
 use super::settings::{KEYS_FILE, has_modes};
 use super::validate::{SentSecret, Validated};
-use crate::access_rules::{RulesByIndex, rules_of};
+use crate::access_rules::{RulesByIndex, RulesInput, default_access, rules_of};
 use crate::cluster_issuer::{Issuer, Known};
 use crate::context::Context;
+use crate::deleted_index;
 use crate::engine::{Report, Target};
 use crate::error::Error;
 use crate::finding::Invalid;
@@ -30,7 +31,7 @@ use crate::names::{Identity, TOKEN_ISSUER};
 use crate::pod;
 use crate::secret_use;
 use crate::warnings::{self, Warning};
-use crate::watches::{Caches, Referred, version};
+use crate::watches::{Referred, version};
 
 /// Everything that a reconcile reads.
 #[derive(Debug, Clone, Default)]
@@ -179,11 +180,14 @@ pub async fn observe(
     validated: &Result<Validated, Invalid>,
 ) -> Result<Observed, Error> {
     let identity = Identity::of(engine);
-    let mut observed = from_caches(&context.caches, engine, &identity, validated.as_ref().ok());
+    let mut observed = from_caches(context, engine, &identity, validated.as_ref().ok());
     observed.report = context.engines.report(&identity.uid);
     observed.known_issuer = context.cluster_issuer.known();
     if has_modes(&engine.spec) {
-        observed.rules = rules_of(&identity, &context.index_store.state());
+        let default = default_access(&engine.spec.auth);
+        let left_behind = deleted_index::left_behind(context, engine, observed.loaded_status());
+        let input = RulesInput { engine: &identity, default: &default, left_behind: &left_behind };
+        observed.rules = rules_of(input, &context.index_store.state());
     }
     observed.nodes = nodes::observe(context, engine).await.map_err(Error::Nodes)?;
     for uid in stuck(&observed, engine.spec.replicas) {
@@ -193,8 +197,8 @@ pub async fn observe(
     Ok(observed)
 }
 
-fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validated: Option<&Validated>) -> Observed {
-    let namespace = &identity.namespace;
+fn from_caches(context: &Context, engine: &RagEngine, identity: &Identity, validated: Option<&Validated>) -> Observed {
+    let (caches, namespace) = (&context.caches, &identity.namespace);
     let references = validated.map_or(&[][..], |validated| &validated.references);
     let sent = validated.map_or(&[][..], |validated| &validated.sent);
     Observed {
@@ -215,7 +219,7 @@ fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validat
         backups: backups::observe(caches, &engine.spec, identity),
         claim: identity.claim_of(&engine.spec).and_then(|claim| caches.claims.get(namespace, &claim)),
         write_token: caches.secrets.get(namespace, &identity.write_token()),
-        references: references.iter().map(|reference| look_up(caches, namespace, reference, sent)).collect(),
+        references: references.iter().map(|reference| look_up(context, namespace, reference, sent)).collect(),
         pods: caches.pods_of(identity),
         report: None,
         warnings: Vec::new(),
@@ -223,12 +227,15 @@ fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validat
     }
 }
 
-fn look_up(caches: &Caches, namespace: &str, reference: &Reference, sent: &[SentSecret]) -> ObservedReference {
+fn look_up(context: &Context, namespace: &str, reference: &Reference, sent: &[SentSecret]) -> ObservedReference {
+    let caches = &context.caches;
     let secret = caches.secrets.get(namespace, &reference.name).filter(|_| reference.kind == ReferenceKind::Secret);
     let is_sent = |sent: &&SentSecret| reference.kind == ReferenceKind::Secret && sent.name == reference.name;
     let refusal = secret.as_ref().and_then(|secret| {
         let mut uses = sent.iter().filter(is_sent);
-        let in_pod = secret_use::refused_in_pod(&secret.metadata).map(str::to_owned);
+        let is_of_operator = secret_use::is_of_operator(&reference.name, namespace, &context.defaults);
+        let of_operator = is_of_operator.then(|| "it belongs to the operator".to_owned());
+        let in_pod = of_operator.or_else(|| secret_use::refused_in_pod(&secret.metadata).map(str::to_owned));
         in_pod.or_else(|| uses.find_map(|sent| secret_use::refused_at(&secret.metadata, sent.host.as_deref())))
     });
     let version = match reference.kind {

@@ -5,9 +5,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::references::{ReferenceKind, of_pod};
 use crate::defaults::{Allowance, Defaults};
-
-/// The name prefix of the Secrets in which Helm stores releases.
-const HELM_RELEASES: &str = "sh.helm.release.";
+use crate::secret_use::is_of_operator;
 
 /// Messages for the forbidden parts of a template. The operator's own ServiceAccount and Secrets are always forbidden.
 pub(super) fn refused(pod: &PodSpec, namespace: &str, defaults: &Defaults) -> Vec<String> {
@@ -67,9 +65,9 @@ fn of_the_operator(pod: &PodSpec, namespace: &str, defaults: &Defaults) -> Vec<S
             "podTemplate.spec.serviceAccountName is {name}, the operator's own ServiceAccount: use another one or none"
         )
     });
-    let is_of_operator = |name: &String| name.starts_with(HELM_RELEASES) || defaults.pull_secrets.contains(name);
-    let secret =
-        of_pod(pod).into_iter().find(|found| found.kind == ReferenceKind::Secret && is_of_operator(&found.name));
+    let secret = of_pod(pod)
+        .into_iter()
+        .find(|found| found.kind == ReferenceKind::Secret && is_of_operator(&found.name, namespace, defaults));
     let secret =
         secret.map(|found| format!("podTemplate.spec refers to {found}, which belongs to the operator: remove it"));
     account.into_iter().chain(secret).collect()

@@ -49,7 +49,7 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
     let identity = Identity::of(input.engine);
     let observed = input.observed;
     let endpoint = format!("{}/v1", service_url(input.engine, defaults));
-    let backups = backup::backup(input.engine, &observed.backups, previous.backup.as_ref());
+    let backups = backup::backup(input.engine, &observed.backups, previous.backup.as_ref(), now);
     let findings = Findings {
         problem: problem(input),
         waiting: waiting(input),
@@ -62,7 +62,7 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
             .or_else(|| backup::stuck(observed))
             .or_else(|| backups.as_ref().and_then(backup::failure)),
         hold: input.hold,
-        as_asked: as_asked(input.engine, observed, &endpoint),
+        as_asked: as_asked(input.engine, observed, &endpoint, defaults),
     };
     let generation = match input.hold {
         // The operator does not act on a specification that changes during a pause.
@@ -73,7 +73,8 @@ pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
     let loaded = observed.loaded_status();
     let (replicas, ready_replicas) = deployment::replicas(observed.deployment.as_deref());
     let of_backups = backups.as_ref().map(|status| {
-        common.condition(ConditionType::BackupSucceeded, backup::condition(input.engine, &observed.backups, status))
+        let condition = backup::condition(input.engine, &observed.backups, status, now);
+        common.condition(ConditionType::BackupSucceeded, condition)
     });
     RagEngineStatus {
         conditions: conditions::conditions(&findings, common).into_iter().chain(of_backups).collect(),
@@ -251,7 +252,7 @@ fn is_interrupted(input: StatusInput<'_>) -> bool {
 
 /// Why the engine is Ready. A stopped engine is in the state that its specification asks for. The message of one that
 /// serves lists the fields that have no effect, so that users do not rely on them.
-fn as_asked(engine: &RagEngine, observed: &Observed, endpoint: &str) -> Finding {
+fn as_asked(engine: &RagEngine, observed: &Observed, endpoint: &str, defaults: &Defaults) -> Finding {
     if engine.spec.replicas == 0 {
         let has_claim = Identity::of(engine).claim_of(&engine.spec).is_some();
         let indexes = match (engine.spec.is_external(), has_claim) {
@@ -264,6 +265,7 @@ fn as_asked(engine: &RagEngine, observed: &Observed, endpoint: &str) -> Finding 
     }
     let serving = format!("requests are served at {endpoint}");
     let count = nodes::count_not_acted_on(engine, observed);
+    let count = count.or_else(|| nodes::count_beyond_limit(engine, observed, defaults));
     let message =
         [serving].into_iter().chain(not_acted_on::of(&engine.spec)).chain(count).collect::<Vec<_>>().join(". ");
     Finding::new(Reason::Serving, message)

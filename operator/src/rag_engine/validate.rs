@@ -75,7 +75,7 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
     let wrong_settings = ragengine_settings::validate(&settings);
     let wrong_settings = wrong_settings.iter().map(ToString::to_string);
     let wrong_fields = settings::wrong_fields(&spec).into_iter().chain(wrong_schedule(&spec));
-    let wrong: Vec<String> = wrong_settings.chain(wrong_fields).chain(nodes::wrong(&spec, defaults)).collect();
+    let wrong: Vec<String> = wrong_settings.chain(wrong_fields).chain(nodes::wrong(engine, defaults)).collect();
     if !wrong.is_empty() {
         // All violations are reported together.
         return Err(Invalid(wrong.into_iter().chain(wrong_template.into_iter().flat_map(|wrong| wrong.0)).collect()));

@@ -1,5 +1,6 @@
 //! Watches RAGEngines and Indexes, and forgets those that were deleted.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::{Stream, StreamExt as _};
@@ -11,6 +12,7 @@ use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::{self, Event, watcher};
 use ragengine_operator_api::{Index, RagEngine};
 
+use crate::access_rules::has_filled;
 use crate::context::Context;
 use crate::names::{Identity, IndexIdentity, Kind, Owner};
 use crate::rag_engine::settings::has_modes;
@@ -58,9 +60,11 @@ pub(super) fn engines(watched: Watched<RagEngine>) -> ObjectStream<RagEngine> {
 
 /// The stream of Indexes. A changed specification or a deletion wakes the other Indexes that fill the same index,
 /// because they may have been blocked. A deletion also wakes the engine, which may have to delete documents. An engine
-/// whose callers must prove who they are is woken by both, because its server gets the rules of its Indexes.
+/// whose callers must prove who they are is woken by both, because its server gets the rules of its Indexes, and when
+/// an Index has filled its index, because its rules apply from then on.
 pub(super) fn indexes(watched: Watched<Index>) -> ObjectStream<Index> {
     let known = Arc::clone(&watched.context);
+    let mut filled = HashSet::new();
     seen(watched, move |index: &Index, change| {
         let identity = IndexIdentity::of(index);
         match change {
@@ -75,12 +79,15 @@ pub(super) fn indexes(watched: Watched<Index>) -> ObjectStream<Index> {
             namespace: identity.namespace.clone(),
             name: index.spec.engine_ref.name.clone(),
         };
+        let is_filled = change == ObjectChange::Seen && has_filled(index);
+        let has_changed = if is_filled { filled.insert(identity.uid.clone()) } else { filled.remove(&identity.uid) };
         match change {
-            ObjectChange::Seen if is_observed => Vec::new(),
+            ObjectChange::Seen if is_observed && !has_changed => Vec::new(),
             ObjectChange::Seen => {
                 let object = ObjectRef::new(&engine.name).within(&engine.namespace);
                 let has_rules = known.engine_store.get(&object).is_some_and(|engine| has_modes(&engine.spec));
-                beside(index, &known.index_store).into_iter().chain(has_rules.then_some(engine)).collect()
+                let beside = if is_observed { Vec::new() } else { beside(index, &known.index_store) };
+                beside.into_iter().chain(has_rules.then_some(engine)).collect()
             }
             ObjectChange::Gone | ObjectChange::Replaced => {
                 beside(index, &known.index_store).into_iter().chain([engine]).collect()

@@ -66,7 +66,7 @@ pub struct Caches {
     pub cron_jobs: Cache<CronJob>,
     /// Created by the operator, or by its CronJobs. Specifications are dropped.
     pub jobs: Cache<Job>,
-    /// Created by the operator. Specifications are dropped.
+    /// Created by the operator. Of the specifications only the names of the nodes are kept.
     pub pods: Cache<Pod>,
     /// All claims.
     pub claims: Cache<PersistentVolumeClaim>,

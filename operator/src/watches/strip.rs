@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodSpec, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::Resource;
 use kube::api::ObjectMeta;
@@ -107,10 +107,11 @@ pub(super) fn deployment(deployment: &mut Deployment) {
     }
 }
 
-/// Drops the specification of a pod, which equals that of its Deployment or Job.
+/// Drops the specification of a pod, which equals that of its Deployment or Job, except the name of its node.
 pub(super) fn pod(pod: &mut Pod) {
     metadata_with_times(pod);
-    pod.spec = None;
+    let node_name = pod.spec.take().and_then(|spec| spec.node_name);
+    pod.spec = node_name.map(|node_name| PodSpec { node_name: Some(node_name), ..PodSpec::default() });
 }
 
 /// Drops the specification of a Job, which never changes.
@@ -154,6 +155,18 @@ mod tests {
         .unwrap();
         owned(&mut secret);
         secret.metadata.resource_version
+    }
+
+    #[test]
+    fn of_the_specification_of_a_pod_only_its_node_stays() {
+        for (spec, expected) in [
+            (json!({"nodeName": "n", "containers": [{"name": "a"}]}), json!({"nodeName": "n", "containers": []})),
+            (json!({"containers": [{"name": "a"}]}), Value::Null),
+        ] {
+            let mut found: Pod = serde_json::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap();
+            pod(&mut found);
+            assert_eq!(json!(found.spec), expected);
+        }
     }
 
     #[test]

@@ -34,9 +34,11 @@ fn pod(server: &ApiServer) -> Value {
     server.get("deployments", "docs").unwrap()["spec"]["template"].clone()
 }
 
+/// An Index that has filled its index.
 fn index(name: &str, access: &Value) -> Value {
     let mut index = crate::index::manifest(name, "{}");
     index["spec"]["access"] = access.clone();
+    index["status"] = json!({"lastSuccessTime": "2026-11-22T08:00:00Z"});
     index
 }
 
@@ -79,6 +81,22 @@ async fn the_pod_waits_for_the_issuer_and_is_not_restarted_by_rules_and_keys() {
     server.delete("indexes", "handbook");
     until("no rules", &server, || rules(&server) == json!({})).await;
     assert_eq!(pod(&server), before);
+    controller.stop().await;
+}
+
+/// The status of an Index alone wakes the engine.
+#[tokio::test(start_paused = true)]
+async fn rules_apply_in_full_when_the_index_is_filled() {
+    let server = server_with(&engine(WITH_MODES));
+    let mut index = index("handbook", &json!({"write": ["user:ann"]}));
+    index.as_object_mut().unwrap().remove("status");
+    server.put("indexes", index);
+    let controller = Controller::start(&server);
+    let rules = || handed_over(&server).map(|_| access(&server)["indexes"]["handbook"].clone());
+    until("the rules", &server, || rules() == Some(json!({"read": ["user:ann"], "write": []}))).await;
+    pass(A_WHILE).await;
+    server.edit("indexes", "handbook", |index| index["status"]["lastSuccessTime"] = json!("2026-11-22T09:00:00Z"));
+    until("all rules", &server, || rules() == Some(json!({"read": [], "write": ["user:ann"]}))).await;
     controller.stop().await;
 }
 

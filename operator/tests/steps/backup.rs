@@ -1,6 +1,7 @@
 //! Backups: from the specification to the CronJob, and from its Jobs to the status.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
@@ -229,21 +230,84 @@ fn a_failed_backup_degrades_the_engine_until_the_next_one_succeeds() {
     assert_eq!((condition.reason, later.last_failure_time), (Reason::BackupCompleted, Some(second(20))));
 }
 
+const NOTHING: &str = r#"{"reason": "there is no index yet"}"#;
+
 #[test]
 fn a_job_that_found_no_index_is_no_backup() {
     let engine = engine(SPEC);
-    let nothing = r#"{"reason": "there is no index yet"}"#;
-    let (status, condition, _) = after(&engine, vec![ended("one", "Complete", 10, Some(nothing))], None);
-    assert_eq!((status, condition.status), (BackupStatus::default(), ConditionStatus::Unknown));
+    let (empty, condition, _) = after(&engine, vec![ended("one", "Complete", 10, Some(NOTHING))], None);
+    let expected = BackupStatus { last_empty_time: Some(second(10)), ..BackupStatus::default() };
+    assert_eq!((&empty, condition.status), (&expected, ConditionStatus::Unknown));
     assert_eq!(condition.message, "no backup has been made yet: there is no index yet");
+    // Its pod is gone, and then the Job too.
+    for jobs in [vec![ended("one", "Complete", 10, None)], Vec::new()] {
+        let (status, condition, _) = after(&engine, jobs, Some(empty.clone()));
+        assert_eq!((&status, condition.status), (&empty, ConditionStatus::Unknown));
+        assert_eq!(condition.message, "no backup has been made yet: it found no index");
+    }
 
     // An engine that lost its indexes keeps its last good backup in the status.
-    let jobs = vec![ended("two", "Complete", 20, Some(nothing)), ended("one", "Complete", 10, Some(RESULT))];
+    let jobs = vec![ended("two", "Complete", 20, Some(NOTHING)), ended("one", "Complete", 10, Some(RESULT))];
     let good = after(&engine, vec![jobs[1].clone()], None).0;
-    let (status, condition, _) = after(&engine, jobs, Some(good.clone()));
-    assert_eq!((status, condition.status, condition.reason), (good, ConditionStatus::False, Reason::NoBackupYet));
-    let expected = "the last Job made no backup: there is no index yet. The last good backup is ragengine-1.tar, of ";
-    assert!(condition.message.starts_with(expected), "{}", condition.message);
+    let lost = BackupStatus { last_empty_time: Some(second(20)), ..good.clone() };
+    let gone = vec![ended("two", "Complete", 20, None), ended("one", "Complete", 10, None)];
+    for (jobs, previous, why) in [
+        (jobs.clone(), &good, "there is no index yet"),
+        (jobs, &lost, "there is no index yet"),
+        (gone, &lost, "it found no index"),
+        (Vec::new(), &lost, "it found no index"),
+    ] {
+        let (status, condition, _) = after(&engine, jobs, Some(previous.clone()));
+        assert_eq!((&status, condition.status, condition.reason), (&lost, ConditionStatus::False, Reason::NoBackupYet));
+        let expected = format!("the last Job made no backup: {why}. The last good backup is ragengine-1.tar, of ");
+        assert!(condition.message.starts_with(&expected), "{}", condition.message);
+    }
+    let (status, condition, _) = after(&engine, vec![ended("three", "Complete", 30, Some(RESULT))], Some(lost));
+    assert_eq!((status.last_successful_time, condition.status), (Some(second(30)), ConditionStatus::True));
+}
+
+#[test]
+fn a_failure_is_over_when_a_later_job_succeeds_without_an_index() {
+    let jobs = vec![ended("one", "Failed", 10, None), ended("two", "Complete", 20, Some(NOTHING))];
+    let (_, condition, degraded) = after(&engine(SPEC), jobs, None);
+    assert_eq!((condition.reason, degraded.status), (Reason::NoBackupYet, ConditionStatus::False));
+}
+
+/// Jobs and pods are watched separately. The status is that of second 1000.
+#[test]
+fn a_job_whose_pod_has_not_been_seen_changes_nothing() {
+    let engine = engine(SPEC);
+    let good = after(&engine, vec![ended("one", "Complete", 10, Some(RESULT))], None).0;
+    let edited = |edit: fn(&mut Value)| {
+        let (job, pod) = ended("two", "Complete", 990, Some(RESULT));
+        let mut pod = json!(*pod.unwrap());
+        edit(&mut pod["status"]);
+        (job, Some(Arc::new(serde_json::from_value::<Pod>(pod).unwrap())))
+    };
+    let running = edited(|status| status["containerStatuses"][0]["state"] = json!({"running": {}}));
+    let earlier_try = edited(|status| {
+        status["phase"] = json!("Failed");
+        status["containerStatuses"][0]["state"]["terminated"]["exitCode"] = json!(1);
+    });
+    for job in [ended("two", "Complete", 990, None), running, earlier_try] {
+        let (status, condition, _) = after(&engine, vec![job], Some(good.clone()));
+        assert_eq!((&status, condition.status), (&good, ConditionStatus::True));
+    }
+    let seen = after(&engine, vec![ended("two", "Complete", 990, Some(NOTHING))], Some(good.clone())).0;
+    assert_eq!((seen.last_empty_time, seen.name), (Some(second(990)), good.name));
+}
+
+#[test]
+fn the_engine_is_looked_at_again_when_a_pod_counts_as_deleted() {
+    for (at, message, expected) in
+        [(990, None, Some(110)), (880, None, None), (990, Some(RESULT), None), (990, Some(NOTHING), None)]
+    {
+        let (job, pod) = ended("one", "Complete", at, message);
+        let pods = pod.into_iter().collect();
+        let backups = ObservedBackups { jobs: vec![job], pods, ..ObservedBackups::default() };
+        let next = backups.next_look(second(1000).0);
+        assert_eq!(next, expected.map(Duration::from_secs), "{at} {message:?}");
+    }
 }
 
 #[test]
@@ -306,15 +370,23 @@ async fn a_cron_job_follows_the_specification_and_its_jobs_reach_the_status() {
         "jobs",
         json!({
             "apiVersion": "batch/v1", "kind": "Job",
-            "metadata": {"name": "docs-backup-1", "namespace": "tests", "uid": "j", "labels": labels},
+            "metadata": {"name": "docs-backup-1", "namespace": "tests", "uid": "j", "labels": labels.clone()},
             "status": {
                 "conditions": [{"type": "Complete", "status": "True"}], "completionTime": "2026-11-22T02:31:00Z",
             },
         }),
     );
+    let (_, pod) = ended("docs-backup-1", "Complete", 0, Some(RESULT));
+    let mut pod = json!(*pod.unwrap());
+    pod["metadata"]["namespace"] = json!("tests");
+    pod["metadata"]["labels"] = labels;
+    pod["metadata"]["ownerReferences"][0]["uid"] = json!("j");
+    server.put("pods", pod);
     until("BackupCompleted", &server, || reason() == Some(Reason::BackupCompleted)).await;
     let shown = status_on(&server, "docs").backup.unwrap();
     assert_eq!(shown.last_successful_time.unwrap().0.to_string(), "2026-11-22T02:31:00Z");
+    let name = || status_on(&server, "docs").backup?.name;
+    until("the name", &server, || name().as_deref() == Some("ragengine-1.tar")).await;
 
     server.edit("ragengines", "docs", |object| {
         object["spec"].as_object_mut().unwrap().remove("backup");

@@ -2,6 +2,7 @@
 
 use ragengine_operator::defaults::{Defaults, NodeLimits};
 use ragengine_operator::rag_engine::validate::validate;
+use ragengine_operator_api::RAG_ENGINE_FINALIZER;
 
 use crate::fixture::{defaults, engine, node_class};
 
@@ -131,6 +132,11 @@ fn the_nodes_that_are_made_are_limited() {
     let good = format!("{{compute: {{instanceType: small, count: 2, {labels}}}}}");
     assert_eq!(found(&good, Some(node_class()), &["small"]), [""; 0]);
     assert_eq!(found(&good, Some(node_class()), &[]), [""; 0]);
+    // An engine with nodes keeps those that it has.
+    let mut held = engine("{compute: {instanceType: small, count: 3}}");
+    held.metadata.finalizers = Some(vec![RAG_ENGINE_FINALIZER.to_owned()]);
+    let defaults = Defaults { node_class: Some(node_class()), node_limits: limits(&[]), ..defaults() };
+    assert!(validate(&held, &defaults).is_ok());
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod faults;
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::PodSpec;
-use ragengine_operator::defaults::Defaults;
+use ragengine_operator::defaults::{Defaults, NodeLimits};
 use ragengine_operator::karpenter::NodeClaim;
 use ragengine_operator::rag_engine::build::build;
 use ragengine_operator::rag_engine::nodes::ObservedNodes;
@@ -221,6 +221,68 @@ async fn claims_that_are_not_wanted_any_more_are_deleted() {
         until(what, &server, || is_held() == (count > 0)).await;
         controller.stop().await;
     }
+}
+
+/// A limit that is lower than what exists, such as after an upgrade, takes nothing away.
+#[tokio::test(start_paused = true)]
+async fn nodes_beyond_the_limit_stay_and_are_not_made_again() {
+    let limited = |most| Defaults {
+        node_class: Some(node_class()),
+        node_limits: NodeLimits { most, instance_types: BTreeSet::new() },
+        ..defaults()
+    };
+    let server = karpenter_with("{compute: {instanceType: large, count: 3}}");
+    let controller = Controller::start_with(&server, limited(3));
+    let before = until_claims(&server, 3).await;
+    all_are_ready(&server);
+    pass(A_WHILE).await;
+    controller.stop().await;
+
+    let controller = Controller::start_with(&server, limited(1));
+    pass(LONG).await;
+    assert_eq!(claims(&server), before);
+    let invalid = || condition(&server, "docs", ConditionType::Degraded).map(|degraded| degraded.reason);
+    assert_ne!(invalid(), Some(Reason::InvalidSpec));
+    for name in &before {
+        server.delete("nodeclaims", name);
+    }
+    pass(LONG).await;
+    assert_eq!(claims(&server).len(), 1, "as many as are allowed");
+    set(&server, "{compute: {instanceType: large, count: 4}}");
+    pass(LONG).await;
+    assert_eq!(claims(&server).len(), 1, "a higher number makes no more");
+    controller.stop().await;
+}
+
+/// The old node may be all that a quota allows, and with `Recreate` no pod runs until the next one is there.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_no_pod_can_use_goes_before_the_next_one_is_there() {
+    let server = karpenter_with(LARGE);
+    let controller = start(&server);
+    let before = until_claims(&server, 1).await;
+    all_are_ready(&server);
+    until("a pod", &server, || server.get("deployments", "docs").is_some()).await;
+    let labels = server.get("deployments", "docs").unwrap()["spec"]["template"]["metadata"]["labels"].clone();
+    server.put(
+        "pods",
+        json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "docs-1", "labels": labels},
+            "spec": {"nodeName": format!("node-of-{}", before[0]), "containers": []}, "status": {"phase": "Running"},
+        }),
+    );
+    pass(A_WHILE).await;
+    set(&server, "{compute: {instanceType: larger}}");
+    let both = until_claims(&server, 2).await;
+    until("the other type", &server, || node_selector(&server)["node.kubernetes.io/instance-type"] == "larger").await;
+    server.edit("deployments", "docs", |deployment| {
+        deployment["status"] = json!({"observedGeneration": deployment["metadata"]["generation"]});
+    });
+    pass(A_WHILE).await;
+    assert_eq!(claims(&server), both, "the pod has not stopped");
+    server.delete("pods", "docs-1");
+    let after = until_claims(&server, 1).await;
+    assert!(both.contains(&after[0]) && after != before, "{before:?} {after:?}");
+    controller.stop().await;
 }
 
 /// The pods serve on the nodes of the old class meanwhile.

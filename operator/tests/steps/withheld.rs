@@ -1,11 +1,13 @@
 //! A pod that cannot be updated to the spec: the running pod keeps everything that it needs, also for a restart.
 
+use ragengine_operator::cluster_issuer::Issuer;
+use ragengine_operator::defaults::Defaults;
 use ragengine_operator_api::{ConditionType, Reason};
 use serde_json::{Value, json};
 
 use crate::api_server::{ApiServer, Fault, pass};
 use crate::controller::{A_WHILE, Controller, condition, server_with, until};
-use crate::fixture::engine;
+use crate::fixture::{defaults, engine, issuer};
 
 async fn running(spec: &str) -> (ApiServer, Controller) {
     let server = server_with(&engine(spec));
@@ -47,6 +49,31 @@ async fn a_missing_secret_leaves_a_running_pod_its_settings() {
     pass(A_WHILE).await;
     let after = parts(&server);
     assert!((0..4).all(|part| after[part] != before[part]), "everything is updated: {after:?}");
+    controller.stop().await;
+}
+
+/// A pod that mounts a ConfigMap that does not exist could not be made again, such as on another node.
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_is_kept_keeps_its_rules_and_keys() {
+    let server = server_with(&engine("{replicas: 1, auth: {modes: [jwt]}}"));
+    let controller = Controller::start(&server);
+    controller.context.cluster_issuer.note(Ok(Issuer::clone(&issuer())));
+    until("a Deployment", &server, || server.get("deployments", "docs").is_some()).await;
+    pass(A_WHILE).await;
+    let handed_over = || server.get("configmaps", "docs-auth").map(|found| found["data"].clone());
+    let before = handed_over();
+    assert!(before.is_some());
+    set(&server, "inferenceService", json!({"url": "http://m/v1", "accessSecret": "late"}));
+    set(&server, "auth", json!({}));
+    until("SecretMissing", &server, || {
+        condition(&server, "docs", ConditionType::Degraded).unwrap().reason == Reason::SecretMissing
+    })
+    .await;
+    pass(A_WHILE).await;
+    assert_eq!(handed_over(), before);
+    server.put("secrets", json!({"metadata": {"name": "late"}}));
+    until("nothing mounts it", &server, || handed_over().is_none()).await;
+    assert!(!server.get("deployments", "docs").unwrap().to_string().contains("docs-auth"));
     controller.stop().await;
 }
 
@@ -143,6 +170,32 @@ async fn the_token_of_a_service_account_is_in_no_pod() {
         let message = condition(&server, "docs", ConditionType::Degraded).unwrap().message;
         assert!(message.contains("Secret robot") && message.contains("ServiceAccount"), "{message}");
         assert!(server.get("deployments", "docs").is_none(), "{template}");
+        controller.stop().await;
+    }
+}
+
+/// All keys of this Secret are mounted, so who may write RAGEngines in the operator's namespace could read them.
+#[tokio::test(start_paused = true)]
+async fn a_secret_of_the_operator_is_in_no_pod() {
+    for secret in ["registry", "sh.helm.release.v1.ragengine.v1"] {
+        let server = server_with(&engine(&format!("{{auth: {{modes: [apiKey], apiKeysSecret: {secret}}}}}")));
+        let defaults = Defaults {
+            operator_namespace: "tests".to_owned(),
+            pull_secrets: vec!["registry".to_owned()],
+            ..defaults()
+        };
+        let controller = Controller::start_with(&server, defaults);
+        controller.context.cluster_issuer.note(Ok(Issuer::clone(&issuer())));
+        until("SecretRefused", &server, || {
+            condition(&server, "docs", ConditionType::Degraded)
+                .is_some_and(|degraded| degraded.reason == Reason::SecretRefused)
+        })
+        .await;
+        pass(A_WHILE).await;
+        let message = condition(&server, "docs", ConditionType::Degraded).unwrap().message;
+        let expected = format!("Secret {secret} must not be used: it belongs to the operator");
+        assert!(message.starts_with(&expected), "{message}");
+        assert!(server.get("deployments", "docs").is_none(), "{secret}");
         controller.stop().await;
     }
 }

@@ -72,6 +72,10 @@ pub struct BackupStatus {
     /// Size of the last good backup in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// When the last Job ended that found no index to back up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "date_time")]
+    pub last_empty_time: Option<Time>,
     /// When the last failed backup ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "date_time")]

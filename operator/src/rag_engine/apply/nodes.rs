@@ -9,7 +9,7 @@ use tracing::info;
 use crate::apply::{ApplyError, Refused, classify, described};
 use crate::karpenter::NodeClaim;
 use crate::names::{FIELD_MANAGER, Identity};
-use crate::rag_engine::nodes::{Attempts, ObservedNodes};
+use crate::rag_engine::nodes::{Attempts, ObservedNodes, Users, may_go};
 use crate::requests::within_limit;
 
 /// Makes and deletes the NodeClaims of one engine.
@@ -47,13 +47,13 @@ impl NodeWriter<'_> {
         Ok(())
     }
 
-    /// Deletes the NodeClaims that are not desired, once all that are have their nodes: until then a pod may run on a
-    /// node of another one. The finalizer goes when none is left that is not being deleted: Karpenter has its own
-    /// finalizer, which holds a NodeClaim until its node is gone.
+    /// Deletes the NodeClaims that are not desired, once no pod needs them. The finalizer goes when none is left that
+    /// is not being deleted: Karpenter has its own finalizer, which holds a NodeClaim until its node is gone.
     pub(super) async fn remove_others(
         &self,
         desired: &[NodeClaim],
         nodes: &mut ObservedNodes,
+        users: Users<'_>,
     ) -> Result<(), ApplyError> {
         if nodes.unreadable.is_some() {
             return Ok(());
@@ -62,14 +62,12 @@ impl NodeWriter<'_> {
             .into_iter()
             .partition(|claim| desired.iter().any(|wanted| wanted.name() == claim.name()));
         nodes.claims = kept;
-        let is_ready =
-            |wanted: &NodeClaim| nodes.claims.iter().any(|found| found.name() == wanted.name() && found.is_ready());
-        if desired.iter().all(is_ready) {
-            self.remove(&others).await?;
-        }
-        if !desired.is_empty() {
-            nodes.replaced = others;
-        } else if nodes.is_held {
+        let (unused, used): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|old| may_go(old, desired, &nodes.claims, users));
+        self.remove(&unused).await?;
+        let is_left = !desired.is_empty() || used.iter().any(|claim| !claim.is_going());
+        nodes.replaced = if desired.is_empty() { used } else { used.into_iter().chain(unused).collect() };
+        if !is_left && nodes.is_held {
             self.hold(false).await?;
             nodes.is_held = false;
         }

@@ -12,6 +12,7 @@ use super::outcomes::Outcomes;
 use crate::apply::{ApplyError, Freshness, classify, described};
 use crate::names::{FIELD_MANAGER, Identity};
 use crate::rag_engine::build::runs;
+use crate::rag_engine::nodes::Users;
 use crate::rag_engine::observe::Observed;
 use crate::requests::within_limit;
 
@@ -32,7 +33,8 @@ pub(super) async fn stop(
         None => Ok(()),
     };
     if stopped.is_ok() {
-        all.note(node_writer.remove_others(&[], &mut observed.nodes).await.map(current));
+        let users = Users { pods: &[], deployment: None };
+        all.note(node_writer.remove_others(&[], &mut observed.nodes, users).await.map(current));
     }
     all.note(stopped.map(current));
     Attempted::of(observed, None, all)

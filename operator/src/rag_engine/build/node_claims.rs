@@ -7,6 +7,7 @@ use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use crate::defaults::Defaults;
 use crate::karpenter::{NodeClaim, NodeClass, PROPERTIES};
 use crate::names::Identity;
 use crate::pod_parts::{GPU_TAINT, INSTANCE_TYPE, node_labels};
@@ -26,8 +27,8 @@ const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 /// The number of these letters, after an `r`: 55 bits.
 const NAME_LETTERS: usize = 11;
 
-/// The NodeClaims that the engine needs now.
-pub(super) fn node_claims(validated: &Validated, observed: &Observed) -> Vec<NodeClaim> {
+/// The NodeClaims that the engine needs now. Those beyond the limit are kept if they exist, and are not made.
+pub(super) fn node_claims(validated: &Validated, observed: &Observed, defaults: &Defaults) -> Vec<NodeClaim> {
     let (Provider::Karpenter(node_class), Some(instance_type)) =
         (&observed.nodes.provider, instance_type(&validated.spec))
     else {
@@ -56,7 +57,14 @@ pub(super) fn node_claims(validated: &Validated, observed: &Observed) -> Vec<Nod
         };
         NodeClaim::new(metadata, spec.clone())
     };
-    (0..compute.count.unwrap_or(1)).map(claim).collect()
+    let is_there = |wanted: &NodeClaim| {
+        observed.nodes.claims.iter().any(|found| found.name() == wanted.name() && !found.is_going())
+    };
+    (0..compute.count.unwrap_or(1))
+        .map(|ordinal| (ordinal, claim(ordinal)))
+        .filter(|(ordinal, wanted)| *ordinal < defaults.node_limits.most || is_there(wanted))
+        .map(|(_, wanted)| wanted)
+        .collect()
 }
 
 fn spec(node_class: &NodeClass, instance_type: &str, properties: BTreeMap<String, String>) -> Value {

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use ragengine_operator_api::{Auth, DefaultAccess, RagEngineSpec, WRITE_TOKEN, Writes};
+use ragengine_operator_api::{AccessRules, Auth, DefaultAccess, RagEngineSpec, WRITE_TOKEN, Writes};
 use ragengine_settings::{self as settings, Settings};
 
 use super::{Access, api_keys_folder, named};
-use crate::access_rules::wrong_rule;
+use crate::access_rules::{default_access, wrong_rule};
 use crate::defaults::Defaults;
 use crate::names::Identity;
 
@@ -25,9 +25,9 @@ pub fn has_modes(spec: &RagEngineSpec) -> bool {
 /// The settings of a specification. The name of the cluster's issuer is that of most clusters: see
 /// [`with_cluster_issuer`].
 pub(super) fn auth(auth: &Auth, identity: &Identity, defaults: &Defaults) -> settings::Auth {
-    let Auth { writes, modes, api_keys_secret, default_access, session_token, jwt } = auth;
+    let Auth { writes, modes, api_keys_secret, default_access: _, session_token, jwt } = auth;
     let of_server = settings::Auth::default();
-    let DefaultAccess { read, write } = default_access.clone().unwrap_or_default();
+    let AccessRules { read, write } = default_access(auth);
     let has_modes = !modes.is_empty();
     let further = jwt.iter().map(|issuer| settings::JwtIssuer {
         issuer: issuer.issuer.clone(),
@@ -54,10 +54,7 @@ pub(super) fn auth(auth: &Auth, identity: &Identity, defaults: &Defaults) -> set
         modes: modes.iter().filter_map(|mode| named(Some(mode), None)).collect(),
         api_keys_folder: api_keys_secret.as_ref().map(|_| api_keys_folder()),
         access_file: has_modes.then(|| Path::new(AUTH_FOLDER).join(ACCESS_FILE)),
-        default_access: settings::AccessRules {
-            read: read.unwrap_or(of_server.default_access.read),
-            write: write.unwrap_or(of_server.default_access.write),
-        },
+        default_access: settings::AccessRules { read, write },
         session_token: settings::SessionToken { key_prefix: key_prefix.unwrap_or(of_server.session_token.key_prefix) },
         jwt: has_modes.then(|| of_the_cluster(identity, defaults)).into_iter().chain(further).collect(),
         ..settings::Auth::default()

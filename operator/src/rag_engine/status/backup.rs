@@ -1,17 +1,14 @@
 //! The status of backups, from the Jobs and pods of the CronJob.
 
-use std::sync::Arc;
-
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{BackupStatus, ConditionStatus, RagEngine, Reason};
-use ragengine_settings::backup::{BackupResult, NoBackup};
+use ragengine_settings::backup::NoBackup;
 
 use crate::finding::{Finding, shortened, unended};
 use crate::job::{self, Stage};
-use crate::names::CONTAINER;
 use crate::pod::{self, PodOf};
-use crate::rag_engine::backups::ObservedBackups;
+use crate::rag_engine::backups::{self, ObservedBackups, Outcome};
 use crate::rag_engine::observe::Observed;
 
 /// The longest message of a failed backup, in bytes.
@@ -23,23 +20,15 @@ pub(super) fn backup(
     engine: &RagEngine,
     observed: &ObservedBackups,
     previous: Option<&BackupStatus>,
+    now: &Time,
 ) -> Option<BackupStatus> {
     engine.spec.backup.as_ref()?;
     let mut status = previous.cloned().unwrap_or_default();
-    if let Some((job, time)) = newest(&observed.jobs, Stage::Complete) {
-        let is_known = status.last_successful_time.as_ref() == Some(&time) && status.name.is_some();
-        if !is_known && status.last_successful_time.as_ref().is_none_or(|last| last.0 <= time.0) {
-            let words = last_words(observed, job);
-            // A Job that found nothing to back up has made no backup.
-            if words.as_deref().and_then(no_backup).is_none() {
-                let result = words.and_then(|words| serde_json::from_str::<BackupResult>(&words).ok());
-                status.bytes = result.as_ref().map(|result| result.bytes);
-                status.name = result.map(|result| shortened(&result.name, 253));
-                status.last_successful_time = Some(time);
-            }
-        }
+    for (job, time) in observed.ended(Stage::Complete) {
+        let outcome = observed.outcome(job, &time, now.0);
+        succeeded(&mut status, outcome, time);
     }
-    if let Some((job, time)) = newest(&observed.jobs, Stage::Failed)
+    if let Some((job, time)) = observed.ended(Stage::Failed).pop()
         && status.last_failure_time.as_ref().is_none_or(|last| last.0 < time.0)
     {
         let words = last_words(observed, job).or_else(|| job::failure(job).map(str::to_owned));
@@ -49,11 +38,31 @@ pub(super) fn backup(
     Some(status)
 }
 
+/// Records a Job that succeeded at this time. One that found nothing to back up has made no backup, also once its pod
+/// is deleted.
+fn succeeded(status: &mut BackupStatus, outcome: Outcome, time: Time) {
+    let at = Some(time);
+    let is_newest = status.last_successful_time < at && status.last_empty_time < at;
+    let result = match outcome {
+        Outcome::Nothing(_) => {
+            status.last_empty_time = status.last_empty_time.take().max(at);
+            return;
+        }
+        Outcome::Backup(Some(result)) if status.last_successful_time <= at => Some(result),
+        Outcome::Backup(None) | Outcome::Gone if is_newest => None,
+        Outcome::Backup(_) | Outcome::Gone | Outcome::NotSeen => return,
+    };
+    status.bytes = result.as_ref().map(|result| result.bytes);
+    status.name = result.map(|result| shortened(&result.name, 253));
+    status.last_successful_time = at;
+}
+
 /// The condition `BackupSucceeded`.
 pub(super) fn condition(
     engine: &RagEngine,
     observed: &ObservedBackups,
     status: &BackupStatus,
+    now: &Time,
 ) -> (ConditionStatus, Finding) {
     if let Some(obstacle) = &observed.obstacle {
         return (ConditionStatus::False, obstacle.clone());
@@ -66,11 +75,10 @@ pub(super) fn condition(
         _ if engine.spec.replicas == 0 => ". Further backups are suspended, because replicas is 0",
         _ => "",
     };
-    let nothing = newest(&observed.jobs, Stage::Complete).and_then(|(job, _)| no_backup(&last_words(observed, job)?));
-    match (&status.last_successful_time, nothing) {
+    match (&status.last_successful_time, found_nothing(observed, status, now)) {
         // The engine had something before.
-        (Some(_), Some(NoBackup { reason })) => {
-            let message = format!("the last Job made no backup: {}. {}", unended(&reason), last_good(status));
+        (Some(_), Some(reason)) => {
+            let message = format!("the last Job made no backup: {reason}. {}", last_good(status));
             (ConditionStatus::False, Finding::new(Reason::NoBackupYet, message))
         }
         (Some(_), None) => {
@@ -79,11 +87,22 @@ pub(super) fn condition(
             (ConditionStatus::True, Finding::new(Reason::BackupCompleted, format!("{name} is complete{suspended}")))
         }
         (None, nothing) => {
-            let why = nothing.map(|NoBackup { reason }| format!(": {}", unended(&reason))).unwrap_or_default();
+            let why = nothing.map(|reason| format!(": {reason}")).unwrap_or_default();
             let message = format!("no backup has been made yet{why}{suspended}");
             (ConditionStatus::Unknown, Finding::new(Reason::NoBackupYet, message))
         }
     }
+}
+
+/// Why the last Job that succeeded made no backup, if so, in its own words until its pod is deleted.
+fn found_nothing(observed: &ObservedBackups, status: &BackupStatus, now: &Time) -> Option<String> {
+    let at = status.last_empty_time.as_ref().filter(|at| Some(*at) > status.last_successful_time.as_ref())?;
+    let said = observed.ended(Stage::Complete).into_iter().filter(|(_, time)| time == at);
+    let reason = said.rev().find_map(|(job, time)| match observed.outcome(job, &time, now.0) {
+        Outcome::Nothing(NoBackup { reason }) => Some(unended(&reason).to_owned()),
+        Outcome::Backup(_) | Outcome::Gone | Outcome::NotSeen => None,
+    });
+    Some(reason.unwrap_or_else(|| "it found no index".to_owned()))
 }
 
 /// Why the pod of a running backup cannot start.
@@ -94,10 +113,11 @@ pub(super) fn stuck(observed: &Observed) -> Option<Finding> {
     })
 }
 
-/// The last backup, if it failed.
+/// The last backup, if it failed. A later Job that found no index has not failed.
 pub(super) fn failure(status: &BackupStatus) -> Option<Finding> {
     let failed_at = status.last_failure_time.as_ref()?;
-    if status.last_successful_time.as_ref().is_some_and(|last| last.0 >= failed_at.0) {
+    let last_success = status.last_successful_time.as_ref().max(status.last_empty_time.as_ref());
+    if last_success.is_some_and(|last| last >= failed_at) {
         return None;
     }
     let why = status.last_failure_message.as_deref().unwrap_or("Kubernetes gives no reason");
@@ -114,19 +134,7 @@ fn last_good(status: &BackupStatus) -> String {
     }
 }
 
-/// What a Job says that found nothing to back up.
-fn no_backup(words: &str) -> Option<NoBackup> {
-    serde_json::from_str(words).ok()
-}
-
-fn newest(jobs: &[Arc<Job>], stage: Stage) -> Option<(&Job, Time)> {
-    let ended = jobs.iter().filter(|job| job::stage(job) == stage);
-    ended.filter_map(|job| Some((job.as_ref(), job::finished_at(job)?))).max_by_key(|(_, time)| time.0)
-}
-
 /// What the container of the youngest pod of the Job wrote for its status: its result, or the end of its log.
 fn last_words(observed: &ObservedBackups, job: &Job) -> Option<String> {
-    let pod = pod::of_job(&observed.pods, job)?;
-    let container = pod::statuses(pod).find(|status| status.name == CONTAINER)?;
-    container.state.as_ref()?.terminated.as_ref()?.message.clone()
+    backups::termination(pod::of_job(&observed.pods, job)?)?.message.clone()
 }

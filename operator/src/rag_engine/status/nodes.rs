@@ -2,6 +2,7 @@
 
 use ragengine_operator_api::{RagEngine, Reason};
 
+use crate::defaults::Defaults;
 use crate::finding::{Finding, quoted, unended};
 use crate::karpenter::{NodeClaim, NodeClaimCondition};
 use crate::rag_engine::nodes::{NoNodes, Provider, instance_type, unreadable, wants};
@@ -77,6 +78,17 @@ pub(super) fn explained(engine: &RagEngine, observed: &Observed, finding: Findin
 pub(super) fn count_not_acted_on(engine: &RagEngine, observed: &Observed) -> Option<String> {
     let count = engine.spec.compute.as_ref()?.count.filter(|count| *count != 1)?;
     Some(format!("compute.count ({count}) has no effect. {}", why_none(engine, observed)?))
+}
+
+/// A sentence for `compute.count`, if the operator does not make as many nodes.
+pub(super) fn count_beyond_limit(engine: &RagEngine, observed: &Observed, defaults: &Defaults) -> Option<String> {
+    let is_made = matches!(observed.nodes.provider, Provider::Karpenter(_)) && wants(&engine.spec);
+    let most = defaults.node_limits.most;
+    let count = engine.spec.compute.as_ref()?.count.filter(|count| is_made && *count > most)?;
+    Some(format!(
+        "compute.count is {count}, and this operator makes at most {most} for an engine: nodes beyond that stay while \
+         they exist, and are not made again. Write at most {most}, or raise karpenter.maxNodes of the operator's chart"
+    ))
 }
 
 /// Why the operator makes no nodes of the machine type, if it makes none.

@@ -1,22 +1,25 @@
 //! Checks what a specification asks of the nodes that are made for it. Such a node costs money and belongs to the
 //! cluster, and not to the namespace that asks for it.
 
-use ragengine_operator_api::{Compute, RagEngineSpec};
+use ragengine_operator_api::{Compute, RagEngine};
 
 use crate::defaults::Defaults;
 use crate::karpenter::PROPERTIES;
 use crate::pod_parts::INSTANCE_TYPE;
+use crate::rag_engine::nodes::is_held;
 
 /// Labels of these domains, and of those within them, have a meaning for the cluster: they put pods onto a node, or take
 /// it out of load balancers.
 const CLUSTERS_DOMAINS: [&str; 3] = ["kubernetes.io", "k8s.io", "karpenter.sh"];
 
-/// What is wrong, if the operator makes nodes for it.
-pub(super) fn wrong(spec: &RagEngineSpec, defaults: &Defaults) -> Vec<String> {
-    let Some(compute) = spec.compute.as_ref().filter(|_| defaults.node_class.is_some()) else { return Vec::new() };
+/// What is wrong, if the operator makes nodes for it. A number above the limit is no reason to leave an engine alone
+/// that has nodes already: it keeps those, and gets no further ones.
+pub(super) fn wrong(engine: &RagEngine, defaults: &Defaults) -> Vec<String> {
+    let compute = engine.spec.compute.as_ref();
+    let Some(compute) = compute.filter(|_| defaults.node_class.is_some()) else { return Vec::new() };
     let Some(instance_type) = &compute.instance_type else { return Vec::new() };
     let limits = &defaults.node_limits;
-    let count = compute.count.filter(|count| *count > limits.most).map(|count| {
+    let count = compute.count.filter(|count| *count > limits.most && !is_held(engine)).map(|count| {
         let most = limits.most;
         format!(
             "compute.count is {count}, and this operator makes at most {most} for an engine: write at most {most}, or \

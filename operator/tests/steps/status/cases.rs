@@ -247,6 +247,11 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.engine = engine("{compute: {instanceType: large, count: 2}}");
             case.observed.nodes.provider = Provider::Cluster(NoNodes::NotServed);
         })),
+        ("ready, with more nodes than the operator makes", with(|case| {
+            case.engine = engine("{compute: {instanceType: large, count: 6}}");
+            case.observed.nodes.provider = Provider::Karpenter(node_class());
+            case.observed.nodes.claims = vec![ready_claim("a")];
+        })),
         ("no node of the machine type exists, and no node class", unschedulable(Provider::Cluster(NoNodes::NoNodeClass))),
         ("no node of the machine type exists, and no Karpenter", unschedulable(Provider::Cluster(NoNodes::NotServed))),
         ("a new NodeClaim", with_claims(&[claim("a", &json!([]))])),
