@@ -90,7 +90,8 @@ async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
         Err(error) if task.sources.iter().any(|source| is_remote(&source.origin)) => return Err(error.into()),
         found => found.unwrap_or_default(),
     };
-    let access = Access { addresses, proxies, work_folder, limits: Limits::default() };
+    let mounts = arguments.mounts_folder.clone();
+    let access = Access { addresses, proxies, work_folder, mounts, limits: Limits::default() };
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let command = worker::WorkerCommand { program, arguments: vec!["parse-worker".into()] };
     let parser = Parser::new(command, ragengine_parsers::Limits::default());
