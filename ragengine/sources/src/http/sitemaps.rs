@@ -36,9 +36,9 @@ struct FetchedSitemap {
 }
 
 /// Lists the pages of a sitemap and of all nested sitemaps. If one sitemap cannot be fetched, the whole listing fails.
-/// If a sitemap has no pages, it may be incomplete, so no page of the source counts as removed. A page of another
-/// origin than its sitemap (as configured, or after redirects) is an error, unless its origin is allowed or the page is
-/// configured.
+/// If a sitemap has no pages, or entries that are not addresses, it may be incomplete, so no page of the source counts
+/// as removed. A page of another origin than its sitemap (as configured, or after redirects) is an error, unless its
+/// origin is allowed or the page is configured.
 pub async fn list(
     web: &Web,
     first: Url,
@@ -57,16 +57,16 @@ pub async fn list(
         if depth == 0 {
             origins = own.clone();
         }
-        if !lists_something(&sitemap) {
+        if let Some(reason) = why_incomplete(&sitemap) {
             listing.add_incomplete(format!(
-                "the sitemap {url} lists no pages, so it may be incomplete: no documents of the source are deleted"
+                "the sitemap {url} {reason}, so it may be incomplete: no documents of the source are deleted"
             ))?;
         }
-        for text in sitemap.pages {
-            match parse_url(&text) {
-                Ok(page) if own.contain(&page) => pages.push(page),
-                Ok(page) => add_foreign_page(&page, &url, &named, listing)?,
-                Err(error) => listing.add_error(path::shown(&text), error.to_string())?,
+        for page in sitemap.pages.iter().filter_map(|text| parse_url(text).ok()) {
+            if own.contain(&page) {
+                pages.push(page);
+            } else {
+                add_foreign_page(&page, &url, &named, listing)?;
             }
         }
         if pages.len() > access.limits.max_files {
@@ -92,8 +92,17 @@ pub async fn list(
     Ok(pages)
 }
 
-fn lists_something(sitemap: &Sitemap) -> bool {
-    !sitemap.sitemaps.is_empty() || sitemap.pages.iter().any(|page| parse_url(page).is_ok())
+/// Why pages may be missing in a sitemap. The page of an entry that is not an address is not known, so it could be any
+/// page of the source.
+fn why_incomplete(sitemap: &Sitemap) -> Option<String> {
+    let mut unusable = sitemap.pages.iter().filter_map(|page| parse_url(page).err());
+    let first = unusable.next();
+    let number = usize::from(first.is_some()) + unusable.count();
+    if number == sitemap.pages.len() && sitemap.sitemaps.is_empty() {
+        return Some("lists no pages".to_owned());
+    }
+    let error = path::shown(&first?.to_string());
+    Some(format!("has {number} entries that cannot be used ({error})"))
 }
 
 /// Adds the error of a page of another origin. It is not fetched, and its documents are kept, as for any file with an
@@ -151,4 +160,35 @@ fn parse_file(path: &std::path::Path, max_addresses: usize) -> Result<Sitemap, S
 
 fn content(url: &Url, reason: &str) -> SourceError {
     SourceError::SitemapContent { url: url.to_string(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sitemap_with_entries_that_are_not_addresses_may_be_incomplete() {
+        let page = "https://docs.example.com/a";
+        let odd = "has 2 entries that cannot be used (the address '/b' is invalid: ";
+        let secret = "has 1 entries that cannot be used (the address 'https://…@docs.example.com/' is invalid: ";
+        let cases: [(&[&str], &[&str], Option<&str>); 7] = [
+            (&[page], &[], None),
+            (&[], &[page], None),
+            (&[page, "/b", "file:///c"], &[], Some(odd)),
+            (&["/b", ""], &[page], Some(odd)),
+            (&["https://me:secret@docs.example.com/", page], &[], Some(secret)),
+            (&["/b", ""], &[], Some("lists no pages")),
+            (&[], &[], Some("lists no pages")),
+        ];
+        for (pages, sitemaps, expected) in cases {
+            let [pages, sitemaps] = [pages, sitemaps].map(|list| list.iter().map(|text| (*text).to_owned()).collect());
+            let found = why_incomplete(&Sitemap { pages, sitemaps });
+            let is_expected = match (&found, expected) {
+                (Some(found), Some(expected)) => found.starts_with(expected),
+                (None, None) => true,
+                _ => false,
+            };
+            assert!(is_expected, "{found:?} {expected:?}");
+        }
+    }
 }
