@@ -2,6 +2,7 @@
 //! conversion, has a permissive licence, and needs only the browser-grade parser html5ever.
 
 mod page;
+mod table;
 
 use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::options::{BulletListMarker, Options};
@@ -61,6 +62,7 @@ fn converter() -> HtmlToMarkdown {
         .add_handler(vec!["a"], link)
         .add_handler(vec!["img"], image)
         .add_handler(vec!["pre"], preformatted)
+        .add_handler(vec!["table"], table::table)
         .build()
 }
 
