@@ -9,6 +9,11 @@ fn the_main_part_of_a_page_is_its_text() {
         ("plain", "plain"),
         ("", ""),
         ("<nav>n</nav><p>a</p><footer>f</footer><script>s</script><style>t</style><noscript>u</noscript>", "a"),
+        (
+            "<form><h1>A</h1><p>b <input value=i><select><option>o</option></select></p><textarea>t</textarea></form>",
+            "# A\n\nb",
+        ),
+        ("<h2><button>Answer</button></h2><p>b</p>", "## Answer\n\nb"),
         ("<p>out</p><main><p>in</p></main>", "in"),
         ("<p>out</p><div role=main><p>in</p></div>", "in"),
         ("<p>out</p><article><p>in</p></article>", "in"),
