@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use ragengine_sources::{Extent, FileError, identifies_content};
 
-use crate::identity::escaped;
+use crate::identity::{SourceName, beginning_of_shortened, escaped};
 use crate::indexed_files::IndexedFiles;
 use crate::revision::ReaderFingerprint;
 
@@ -50,9 +50,9 @@ impl CurrentFiles {
 
     /// Records an error of the listing. The documents of that part of the source are kept. The entry does not count as
     /// an existing file, because a source without any readable file may be broken.
-    pub fn not_listed(&mut self, error: &FileError) {
+    pub fn not_listed(&mut self, source: &SourceName, error: &FileError) {
         match error.extent {
-            Extent::Itself => self.untouched.insert(escaped(&error.path)),
+            Extent::Itself => self.untouched.insert(source.file(&error.path)),
             Extent::Below => self.unlisted.insert(escaped(error.path.strip_suffix('/').unwrap_or(&error.path))),
             Extent::Everything => self.unlisted.insert(WHOLE_SOURCE.to_owned()),
         };
@@ -91,11 +91,18 @@ impl CurrentFiles {
     }
 
     /// Whether the path is in a folder that could not be listed. Looks up each parent folder of the path, so the cost
-    /// does not depend on the number of unlisted folders.
+    /// does not depend on the number of unlisted folders, except for a shortened path.
     fn is_unlisted(&self, escaped_path: &str) -> bool {
         let mut folders =
             escaped_path.match_indices('/').map(|(end, _)| &escaped_path[..end]).chain([WHOLE_SOURCE, escaped_path]);
-        !self.unlisted.is_empty() && folders.any(|folder| self.unlisted.contains(folder))
+        !self.unlisted.is_empty()
+            && (folders.any(|folder| self.unlisted.contains(folder)) || self.may_be_unlisted(escaped_path))
+    }
+
+    /// Whether the rest of a shortened path could lead into a folder that could not be listed.
+    fn may_be_unlisted(&self, escaped_path: &str) -> bool {
+        beginning_of_shortened(escaped_path)
+            .is_some_and(|beginning| self.unlisted.iter().any(|folder| folder.starts_with(beginning)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use ragengine_client::wire::SourceDocument;
 
-use crate::identity::{SourceName, escaped};
+use crate::identity::SourceName;
 use crate::revision::ReaderFingerprint;
 
 /// The documents that the server has of a source, by file.
@@ -23,7 +23,7 @@ impl IndexedFiles {
         let mut indexed = Self::default();
         for document in documents {
             match source.file_of(&document.doc_id) {
-                Some(file) => indexed.files.entry(file.to_owned()).or_default().push(document.doc_id.clone()),
+                Some(file) => indexed.files.entry(file).or_default().push(document.doc_id.clone()),
                 None => indexed.unrelated.push(document.doc_id.clone()),
             }
             indexed.documents.insert(document.doc_id.clone(), document);
@@ -31,12 +31,8 @@ impl IndexedFiles {
         indexed
     }
 
-    /// The revision of a file, if the server has all of its documents in that revision.
-    pub fn revision(&self, fingerprint: &ReaderFingerprint, path: &str) -> Option<&str> {
-        self.revision_of(fingerprint, &escaped(path))
-    }
-
-    fn revision_of(&self, fingerprint: &ReaderFingerprint, escaped: &str) -> Option<&str> {
+    /// The revision of the file with this escaped path, if the server has all of its documents in that revision.
+    pub fn revision(&self, fingerprint: &ReaderFingerprint, escaped: &str) -> Option<&str> {
         let marks: Vec<Option<&str>> =
             self.files.get(escaped)?.iter().map(|doc_id| self.stored_revision(doc_id)).collect();
         fingerprint.complete_file(&marks)
@@ -46,9 +42,9 @@ impl IndexedFiles {
         self.documents.get(doc_id)?.revision.as_deref()
     }
 
-    /// Whether the server has documents of a file.
-    pub fn has_file(&self, path: &str) -> bool {
-        self.files.contains_key(&escaped(path))
+    /// Whether the server has documents of the file with this escaped path.
+    pub fn has_file(&self, escaped: &str) -> bool {
+        self.files.contains_key(escaped)
     }
 
     /// Whether the server has a document with this content and this stored revision.
@@ -65,7 +61,7 @@ impl IndexedFiles {
 
     /// The revisions of complete files, by their escaped paths.
     pub fn revisions<'a>(&'a self, fingerprint: &ReaderFingerprint) -> HashMap<&'a str, &'a str> {
-        self.files.keys().filter_map(|path| Some((path.as_str(), self.revision_of(fingerprint, path)?))).collect()
+        self.files.keys().filter_map(|path| Some((path.as_str(), self.revision(fingerprint, path)?))).collect()
     }
 
     /// Ids that no file of this source can have.

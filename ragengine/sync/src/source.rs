@@ -118,7 +118,7 @@ impl<'a> Mirror<'a> {
         let mut progress = SyncProgress::of(files.len());
         for error in opened.errors() {
             progress.not_listed(error);
-            self.current.not_listed(error);
+            self.current.not_listed(self.name, error);
             if error.extent == Extent::Itself {
                 self.revisions.insert(error.path.clone(), error.message.clone());
             }
