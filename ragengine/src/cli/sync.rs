@@ -23,6 +23,7 @@ use crate::telemetry::logging;
 pub fn run(arguments: &Sync) -> anyhow::Result<()> {
     logging::start(&Log::default()).map_err(anyhow::Error::msg)?;
     let task: SyncTask = read_task(&arguments.task)?;
+    task.check_names().with_context(|| format!("the task in {} is invalid", arguments.task.display()))?;
     require(&task, arguments.sync_id.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {

@@ -30,7 +30,7 @@ impl SourceName {
         Self { owner: owner.to_owned(), name: name.to_owned() }
     }
 
-    /// The name on the server. Neither part contains a dot, so two owners never have the same name.
+    /// The name on the server. The name of a source contains no dot, so two owners never have the same source.
     pub fn on_server(&self) -> String {
         format!("{}.{}", self.owner, self.name)
     }
@@ -91,14 +91,14 @@ pub fn beginning_of_shortened(escaped: &str) -> Option<&str> {
     escaped.split_once(SHORTENED).map(|(beginning, _)| beginning)
 }
 
-/// Whether a source belongs to an owner, by its name on the server.
+/// Whether a source belongs to an owner, by its name on the server. The owner may contain dots: it ends at the last one.
 pub fn belongs_to(source: &str, owner: &str) -> bool {
-    source.strip_prefix(owner).is_some_and(|rest| rest.starts_with('.'))
+    source.rsplit_once('.').is_some_and(|(its_owner, _)| its_owner == owner)
 }
 
-/// The name of an owner's source, without the owner.
-pub fn own_name<'a>(source: &'a str, owner: &str) -> &'a str {
-    source.strip_prefix(owner).and_then(|rest| rest.strip_prefix('.')).unwrap_or(source)
+/// The name of a source without its owner.
+pub fn own_name(source: &str) -> &str {
+    source.rsplit_once('.').map_or(source, |(_, name)| name)
 }
 
 /// Escapes a path for use in an id, so that it does not contain the separator.
@@ -158,6 +158,9 @@ mod tests {
         assert!(belongs_to("handbook.site", "handbook"));
         assert!(!belongs_to("handbook-2.site", "handbook"));
         assert!(!belongs_to("handbook", "handbook"));
+        assert!(belongs_to("docs.example.com.site", "docs.example.com"));
+        assert!(!belongs_to("docs.example.com.site", "docs"));
+        assert_eq!(own_name("docs.example.com.site"), "site");
     }
 
     proptest! {

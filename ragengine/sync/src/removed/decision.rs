@@ -61,10 +61,7 @@ pub(super) fn held_back(
     kept: KeptReason,
 ) -> Option<PutSourceSync> {
     let revision = source.sync.as_ref().and_then(|sync| sync.revision.clone());
-    let value = confirmation(
-        own_name(&source.name, &task.owner),
-        &format!("removed {}", revision.as_deref().unwrap_or_default()),
-    );
+    let value = confirmation(own_name(&source.name), &format!("removed {}", revision.as_deref().unwrap_or_default()));
     (!task.confirmations.contains(&value)).then(|| PutSourceSync {
         // The record of a removed source must show the current owner and its deletion policy.
         owner: owner.cloned(),

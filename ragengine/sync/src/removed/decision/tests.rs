@@ -50,7 +50,8 @@ fn owner(uid: &str, scope: &str, when_gone: WhenOwnerIsGone) -> SourceOwner {
 
 #[test]
 fn a_source_that_the_task_does_not_name_was_removed() {
-    let on_server = ["o.faq", "o.site", "other.faq", "o2.faq"].map(|name| source(name, None)).to_vec();
+    // `o.x` is another owner.
+    let on_server = ["o.faq", "o.site", "other.faq", "o2.faq", "o.x.faq"].map(|name| source(name, None)).to_vec();
     let me = owner("u", "s", WhenOwnerIsGone::Retain);
     for (named, removed) in [(&["faq"][..], &["o.site"][..]), (&["faq", "site"], &[]), (&["new"], &["o.faq", "o.site"])]
     {
