@@ -37,7 +37,7 @@ pub struct SyncTask {
     #[serde(default, skip_serializing_if = "IndexOptions::is_default")]
     pub settings: IndexOptions,
     /// Confirmations of deletions that were held back, copied from the record of each source. Each is valid for one
-    /// source in one revision.
+    /// deletion of one source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confirmations: Vec<String>,
     /// Addresses that sources may use although they are link-local, loopback or the Kubernetes API server's.

@@ -115,13 +115,6 @@ pub enum DeletionMode {
     Confirmed,
 }
 
-impl DeletionMode {
-    /// [`Self::Confirmed`] or [`Self::Guarded`].
-    pub fn guarded_unless(are_confirmed: bool) -> Self {
-        if are_confirmed { Self::Confirmed } else { Self::Guarded }
-    }
-}
-
 /// The documents that are no longer in the source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeletionPlan {
@@ -131,6 +124,14 @@ pub struct DeletionPlan {
     pub held_back: u64,
     /// The files that may be truncated, ordered by path.
     pub truncated: Vec<TruncatedFile>,
+}
+
+impl DeletionPlan {
+    /// The ids of the documents that this plan holds back, given the plan that holds nothing back.
+    pub fn held_back_ids<'a>(&self, confirmed: &'a Self) -> Vec<&'a str> {
+        let deleted: HashSet<&str> = self.deleted.iter().map(String::as_str).collect();
+        confirmed.deleted.iter().map(String::as_str).filter(|doc_id| !deleted.contains(doc_id)).collect()
+    }
 }
 
 /// A file that may be truncated. Its documents are kept.

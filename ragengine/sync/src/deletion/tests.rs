@@ -87,6 +87,7 @@ fn more_than_half_is_held_back_until_it_is_confirmed() {
     for (what, indexed, current, expected) in cases {
         assert_eq!(plan_deletions(&indexed, &current, &fingerprint(), DeletionMode::Guarded), expected, "{what}");
         let confirmed = plan_deletions(&indexed, &current, &fingerprint(), DeletionMode::Confirmed);
+        assert_eq!(expected.held_back_ids(&confirmed).len() as u64, expected.held_back, "{what}");
         assert_eq!((confirmed.held_back, confirmed.truncated), (0, vec![]), "{what}");
     }
 }
@@ -114,6 +115,7 @@ fn a_file_that_may_be_truncated_keeps_its_documents_until_it_is_confirmed() {
         assert_eq!(named, expected, "{what}");
         let confirmed = plan_deletions(&indexed, &current, &fingerprint(), DeletionMode::Confirmed);
         assert_eq!((confirmed.deleted.len(), confirmed.held_back), (before - rows, 0), "{what}");
+        assert_eq!(found.held_back_ids(&confirmed).len() as u64, held_back, "{what}");
     }
 }
 

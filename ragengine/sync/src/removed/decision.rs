@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use ragengine_client::wire::{PutSourceSync, SourceDescription, SourceDocument, SourceOwner, SyncPhase};
 use ragengine_settings::sync::SyncTask;
 
-use crate::confirmation::confirmation;
+use crate::confirmation::confirmation_of_removal;
 use crate::identity::{SourceName, belongs_to, own_name};
 
 /// Why the deletion of a removed source is held back.
@@ -61,7 +61,7 @@ pub(super) fn held_back(
     kept: KeptReason,
 ) -> Option<PutSourceSync> {
     let revision = source.sync.as_ref().and_then(|sync| sync.revision.clone());
-    let value = confirmation(own_name(&source.name), &format!("removed {}", revision.as_deref().unwrap_or_default()));
+    let value = confirmation_of_removal(own_name(&source.name), revision.as_deref());
     (!task.confirmations.contains(&value)).then(|| PutSourceSync {
         // The record of a removed source must show the current owner and its deletion policy.
         owner: owner.cloned(),
