@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use ragengine_sources::{Extent, FileError, identifies_content};
 
 use crate::identity::{SourceName, beginning_of_shortened, escaped};
-use crate::indexed_files::IndexedFiles;
+use crate::indexed_files::{IndexedDocument, IndexedFiles};
 use crate::revision::ReaderFingerprint;
 
 /// The path of the folder that contains the whole source.
@@ -163,17 +163,18 @@ pub fn plan_deletions(
     let losses = Losses::of(indexed, current, fingerprint);
     let keeps_all = guarded && losses.look_like_an_accident(current);
     let mut plan = DeletionPlan::default();
-    for (path, doc_ids) in indexed.files() {
-        let gone: Vec<&String> = doc_ids.iter().filter(|doc_id| !current.keeps(path, doc_id)).collect();
-        let is_truncated = guarded && !losses.is_moved(path, current) && current.looks_truncated(path, doc_ids.len());
+    for (path, documents) in indexed.files() {
+        let doc_ids = documents.iter().map(IndexedDocument::doc_id);
+        let gone: Vec<&str> = doc_ids.filter(|doc_id| !current.keeps(path, doc_id)).collect();
+        let is_truncated = guarded && !losses.is_moved(path, current) && current.looks_truncated(path, documents.len());
         if is_truncated && !gone.is_empty() {
-            let (escaped_path, before, held_back) = (path.to_owned(), doc_ids.len(), gone.len());
+            let (escaped_path, before, held_back) = (path.to_owned(), documents.len(), gone.len());
             plan.truncated.push(TruncatedFile { escaped_path, before, held_back });
         }
         if is_truncated || keeps_all {
             plan.held_back += gone.len() as u64;
         } else {
-            plan.deleted.extend(gone.into_iter().cloned());
+            plan.deleted.extend(gone.into_iter().map(str::to_owned));
         }
     }
     if keeps_all {

@@ -174,7 +174,8 @@ impl Mirror<'_> {
                 .unreadable(&item.path, &format!("two of its documents have the id {doc_id}: give them different ids"));
             return Ok(());
         }
-        if self.indexed.has(doc_id, &content_hash(&document.text, &document.metadata), document.revision.as_deref()) {
+        let (path, hash) = (self.name.file(&item.path), content_hash(&document.text, &document.metadata));
+        if self.indexed.has(&path, doc_id, &hash, document.revision.as_deref()) {
             return Ok(());
         }
         self.sent += 1;
