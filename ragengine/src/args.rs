@@ -80,6 +80,10 @@ pub struct Sync {
     /// An existing folder for temporary files. [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub work_folder: Option<PathBuf>,
+    /// A folder with mounted volumes. Symbolic links in the paths of a task's folders are not followed below it, because
+    /// whoever writes into a volume could lead such a path out of it.
+    #[arg(long, value_name = "FOLDER", env = "RAGENGINE_MOUNTS_FOLDER")]
+    pub mounts_folder: Option<PathBuf>,
     /// Fail unless the task has this synchronisation id.
     #[arg(long, value_name = "ID", env = "RAGENGINE_SYNC_ID")]
     pub sync_id: Option<String>,

@@ -30,6 +30,7 @@ pub async fn connect(settings: &BackupBucket, allowed_ranges: &[AddressRange]) -
         proxies: Proxies::new(&ProxyVariables::of_environment())?,
         // Nothing is fetched into it.
         work_folder: PathBuf::new(),
+        mounts: None,
         limits: Limits { request_timeout: REQUEST_TIMEOUT, ..Limits::default() },
     };
     Ok(Bucket::connect(&settings.into(), &access).await?)

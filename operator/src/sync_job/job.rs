@@ -111,6 +111,7 @@ fn environment(ingredients: &Ingredients<'_>) -> Vec<EnvVar> {
     let when_gone = |owner: &SourceOwner| if owner.when_gone.is_delete() { "delete" } else { "retain" };
     let variables = [
         ("TMPDIR", Some(WORK_FOLDER)),
+        ("RAGENGINE_MOUNTS_FOLDER", Some(SOURCES_FOLDER)),
         ("RAGENGINE_SYNC_ID", Some(ingredients.sync_id)),
         ("RAGENGINE_OWNER_UID", owner.map(|owner| owner.uid.as_str())),
         ("RAGENGINE_OWNER_SCOPE", owner.map(|owner| owner.scope.as_str())),

@@ -1,4 +1,4 @@
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 use crate::ParseError;
 
@@ -31,7 +31,8 @@ pub(crate) fn decode(bytes: Vec<u8>, charset: Option<&str>) -> Result<String, Pa
     Ok(text)
 }
 
-/// Finds the encoding that a web page declares in `<meta charset>` or `<meta http-equiv>`.
+/// Finds the encoding that a web page declares in `<meta charset>` or `<meta http-equiv>`. A page whose declaration can be
+/// read here is not UTF-16: if it says so, it is UTF-8, as in browsers.
 pub(crate) fn declared_in_html(bytes: &[u8]) -> Option<String> {
     let start = &bytes[..bytes.len().min(MAX_DECLARATION_BYTES)];
     let start = String::from_utf8_lossy(start).to_ascii_lowercase();
@@ -42,8 +43,12 @@ pub(crate) fn declared_in_html(bytes: &[u8]) -> Option<String> {
             .chars()
             .take_while(|character| character.is_ascii_alphanumeric() || "-_:.".contains(*character))
             .collect();
-        (!name.is_empty()).then_some(name)
+        (!name.is_empty()).then(|| if is_utf_16(&name) { UTF_8.name().to_owned() } else { name })
     })
+}
+
+fn is_utf_16(charset: &str) -> bool {
+    Encoding::for_label(charset.as_bytes()).is_some_and(|encoding| encoding == UTF_16LE || encoding == UTF_16BE)
 }
 
 fn encoding_of(charset: &str) -> Result<&'static Encoding, ParseError> {

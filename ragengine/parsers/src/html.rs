@@ -2,6 +2,7 @@
 //! conversion, has a permissive licence, and needs only the browser-grade parser html5ever.
 
 mod page;
+mod table;
 
 use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::options::{BulletListMarker, Options};
@@ -11,10 +12,10 @@ use page::Page;
 use crate::metadata::{Metadata, put_date, put_split_type, put_title, put_url};
 use crate::{ParseError, ParsedDocument};
 
-/// Elements without text of the page.
+/// Elements without text of the page. Forms and buttons have some: a page can be in one form, and a heading in a button.
 const SKIPPED: [&str; 17] = [
-    "audio", "button", "canvas", "dialog", "footer", "form", "head", "iframe", "nav", "noscript", "object", "script",
-    "select", "style", "svg", "template", "video",
+    "audio", "canvas", "datalist", "dialog", "footer", "head", "iframe", "nav", "noscript", "object", "script",
+    "select", "style", "svg", "template", "textarea", "video",
 ];
 
 /// Converts a page to a document with its main part, in Markdown.
@@ -61,6 +62,7 @@ fn converter() -> HtmlToMarkdown {
         .add_handler(vec!["a"], link)
         .add_handler(vec!["img"], image)
         .add_handler(vec!["pre"], preformatted)
+        .add_handler(vec!["table"], table::table)
         .build()
 }
 

@@ -6,6 +6,10 @@ use crate::{
     markdown, pdf, table,
 };
 
+/// The error of a web page that has content and no text.
+const NO_TEXT_IN_PAGE: &str =
+    "the page has no text outside of navigation, footers and fields of forms: a script may add it in the browser";
+
 /// Parses one file in this process and passes its items to `emit`. Only formats with rows can have several documents,
 /// which are passed on while the file is read.
 ///
@@ -34,11 +38,7 @@ pub(crate) fn parse_whole(input: Input, limits: &Limits) -> Result<ParsedDocumen
         Format::Text | Format::JsonLines | Format::Csv | Format::Tsv => plain(read_text(input, limits)?),
         Format::Code(language) => code(read_text(input, limits)?, language),
         Format::Markdown => markdown::parse(&read_text(input, limits)?),
-        Format::Html => {
-            let bytes = input.content.read(limits)?;
-            let charset = input.charset.or_else(|| decode::declared_in_html(&bytes));
-            html::parse(&decode::decode(bytes, charset.as_deref())?)?
-        }
+        Format::Html => page(input, limits)?,
         Format::Pdf => pdf::parse(input.content.read(limits)?, limits)?,
     };
     if document.text.trim().is_empty() {
@@ -46,6 +46,19 @@ pub(crate) fn parse_whole(input: Input, limits: &Limits) -> Result<ParsedDocumen
     }
     if document.text.len() > limits.max_document_bytes {
         return Err(too_long(limits));
+    }
+    Ok(document)
+}
+
+/// Parses a web page. If it has content and no text, that is an error and not an empty file: the documents that it had
+/// may be in a part that cannot be read, and must not count as removed.
+fn page(input: Input, limits: &Limits) -> Result<ParsedDocument, ParseError> {
+    let bytes = input.content.read(limits)?;
+    let charset = input.charset.or_else(|| decode::declared_in_html(&bytes));
+    let content = decode::decode(bytes, charset.as_deref())?;
+    let document = html::parse(&content)?;
+    if document.text.trim().is_empty() && !content.trim().is_empty() {
+        return Err(ParseError::Malformed(NO_TEXT_IN_PAGE.to_owned()));
     }
     Ok(document)
 }
@@ -75,4 +88,27 @@ fn read_text(input: Input, limits: &Limits) -> Result<String, ParseError> {
 
 fn too_long(limits: &Limits) -> ParseError {
     ParseError::DocumentTooLarge { max_bytes: limits.max_document_bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Content;
+
+    #[test]
+    fn only_a_page_without_content_is_empty() {
+        let no_text = Err(NO_TEXT_IN_PAGE.to_owned());
+        for (page, expected) in [
+            ("<p>a</p>", Ok("a".to_owned())),
+            ("", Err(ParseError::Empty.to_string())),
+            (" \n", Err(ParseError::Empty.to_string())),
+            ("<div id=app></div><script>start()</script>", no_text.clone()),
+            ("<nav>Home</nav>", no_text),
+        ] {
+            let input = Input { format: Format::Html, charset: None, content: Content::Bytes(page.into()) };
+            let parsed = parse_whole(input, &Limits::default());
+            let found = parsed.map(|document| document.text).map_err(|error| error.to_string());
+            assert_eq!(found, expected, "{page}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 mod source;
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -27,8 +28,8 @@ pub struct SyncTask {
     pub write_token: Option<SecretReference>,
     /// The index to fill.
     pub index: String,
-    /// The owner of the sources. The server stores each source as `{owner}.{name}`. Sources of this owner that are
-    /// missing from `sources` are deleted once all others were read without an error.
+    /// The owner of the sources, without `/` and `#`. The server stores each source as `{owner}.{name}`. Sources of this
+    /// owner that are missing from `sources` are deleted once all others were read without an error.
     pub owner: String,
     /// The id of this synchronisation, stored in the server's record of each source.
     pub sync_id: String,
@@ -36,7 +37,7 @@ pub struct SyncTask {
     #[serde(default, skip_serializing_if = "IndexOptions::is_default")]
     pub settings: IndexOptions,
     /// Confirmations of deletions that were held back, copied from the record of each source. Each is valid for one
-    /// source in one revision.
+    /// deletion of one source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confirmations: Vec<String>,
     /// Addresses that sources may use although they are link-local, loopback or the Kubernetes API server's.
@@ -44,6 +45,42 @@ pub struct SyncTask {
     pub allowed_ranges: Vec<AddressRange>,
     /// The sources of the documents. An empty list deletes everything of this owner.
     pub sources: Vec<Source>,
+}
+
+/// A name in a task cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TaskNameError(String);
+
+impl SyncTask {
+    /// Checks the names of the owner and of the sources: `{owner}.{name}` must not be that of another source.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskNameError`] with the first name that cannot be used.
+    pub fn check_names(&self) -> Result<(), TaskNameError> {
+        check_name("owner", &self.owner, &['/', '#'])?;
+        let mut names = HashSet::new();
+        for source in &self.sources {
+            check_name("name of a source", &source.name, &['.', '/', '#'])?;
+            if !names.insert(source.name.as_str()) {
+                return Err(TaskNameError(format!("two sources have the name '{}': rename one of them", source.name)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_name(what: &str, name: &str, refused: &[char]) -> Result<(), TaskNameError> {
+    if name.is_empty() {
+        return Err(TaskNameError(format!("the {what} is empty: give one")));
+    }
+    match name.chars().find(|letter| refused.contains(letter) || letter.is_control()) {
+        Some(letter) => {
+            Err(TaskNameError(format!("the {what} '{}' contains {letter:?}: rename it", name.escape_debug())))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Settings of an index. A field that is not set uses the server's default.

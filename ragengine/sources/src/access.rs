@@ -15,6 +15,8 @@ pub struct Access {
     pub proxies: Proxies,
     /// An existing folder for temporary files, which are deleted after use.
     pub work_folder: PathBuf,
+    /// A folder with mounted volumes. The path of a folder source is opened without following symbolic links below it.
+    pub mounts: Option<PathBuf>,
     /// The limits of one source.
     pub limits: Limits,
 }

@@ -26,6 +26,15 @@ pub struct Folder {
     kind: FolderKind,
 }
 
+/// The place of a folder.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Its path.
+    pub path: PathBuf,
+    /// A folder with mounted volumes, below which symbolic links in the path are not followed.
+    pub mounts: Option<PathBuf>,
+}
+
 /// The kind of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderKind {
@@ -38,13 +47,14 @@ pub enum FolderKind {
 impl Folder {
     /// Lists the files of a folder. Skips names that begin with a dot, symbolic links, anything other than regular
     /// files, and the folder `lost+found` of a file system.
-    pub fn open(path: &Path, kind: FolderKind, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
+    pub fn open(place: &Place, kind: FolderKind, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
         let path = match kind {
-            FolderKind::Claim => path.to_owned(),
-            FolderKind::ConfigMap => current_data(path),
+            FolderKind::Claim => place.path.clone(),
+            FolderKind::ConfigMap => current_data(&place.path),
         };
-        let root = Root::open(&path).map_err(|source| SourceError::Folder { path: path.clone(), source })?;
-        walk::walk(&path, listing)?;
+        let failed = |source| SourceError::Folder { path: path.clone(), source };
+        let root = Root::open(&path, place.mounts.as_deref()).map_err(failed)?;
+        walk::walk(&root.path_of_open_folder(), listing, failed)?;
         Ok(Self { root: Arc::new(root), kind })
     }
 

@@ -4,6 +4,7 @@
 //! If the server supports partial clones, only the folders are fetched first. The files are fetched when the first
 //! changed one is needed.
 
+mod bounded;
 mod limited;
 mod pack;
 mod reference;

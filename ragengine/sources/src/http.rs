@@ -21,7 +21,7 @@ use reqwest::Url;
 use crate::address::parse_url;
 use crate::credentials::check_receiver;
 use crate::listing::ListingBuilder;
-use crate::{Access, FetchError, Fetched, Item, SourceError};
+use crate::{Access, FetchError, Fetched, Item, SourceError, path};
 
 /// The listed pages of a source.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Http {
         for url in configured {
             let path = name::path_of(&url);
             listing.add_named(Item { path: path.clone(), revision: None, size_bytes: None })?;
-            if listing.selects(&path) {
+            if listing.selects(&path) && path::check_name(&path).is_ok() {
                 urls.entry(path).or_insert(url);
             }
         }

@@ -72,6 +72,19 @@ impl ListingBuilder {
         self.add_failed(FileError { path: format!("{folder}/"), message: message.into(), extent: Extent::Below })
     }
 
+    /// Checks the number of folders that wait to be listed, so that they do not exhaust the memory.
+    pub fn check_waiting(&self, folders: usize) -> Result<(), SourceError> {
+        if folders > self.max_files { Err(self.too_many()) } else { Ok(()) }
+    }
+
+    /// Adds the error of a folder whose path is too long for any file below it, unless the filter excludes them all.
+    pub fn add_too_long(&mut self, folder: &str) -> Result<(), SourceError> {
+        if self.filter.excludes_all_below(folder) {
+            return Ok(());
+        }
+        self.add_error(format!("{}/", path::shown(folder)), "its path is too long for any file below it: shorten it")
+    }
+
     /// Adds an error because the listing may be incomplete and the missing files are not known.
     pub fn add_incomplete(&mut self, message: impl Into<String>) -> Result<(), SourceError> {
         self.add_failed(FileError { path: ROOT.to_owned(), message: message.into(), extent: Extent::Everything })
@@ -169,6 +182,18 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_with_a_long_path_is_an_error_unless_it_is_excluded() {
+        let filter = Filter::new(&[], &["private/**".into()]).unwrap();
+        let mut builder = ListingBuilder::new(filter, 10);
+        let long = "a".repeat(5000);
+        builder.add_too_long(&format!("private/{long}")).unwrap();
+        builder.add_too_long(&long).unwrap();
+        let errors = builder.finish().errors;
+        let [error] = &errors[..] else { panic!("{errors:?}") };
+        assert_eq!((error.extent, error.path.chars().count()), (Extent::Itself, 402));
+    }
+
+    #[test]
     fn too_many_files_are_an_error() {
         let mut taken = builder(2);
         assert!(taken.add(item("a", None)).is_ok() && taken.add(item("b", None)).is_ok());
@@ -178,6 +203,9 @@ mod tests {
         let mut results = (0..41).map(|_| left_out.add(item("c.no", None)));
         assert!(results.by_ref().take(40).all(|result| result.is_ok()));
         assert!(results.all(|result| result.is_err()));
+
+        let waiting = builder(2);
+        assert!(waiting.check_waiting(2).is_ok() && waiting.check_waiting(3).is_err());
 
         let mut errors = builder(1);
         assert!(errors.add_error("a", "x").is_ok() && errors.add_error("b", "x").is_err());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use ragengine_settings::sync::{Origin, Source};
 
 use crate::filter::Filter;
-use crate::folder::{Folder, FolderKind};
+use crate::folder::{Folder, FolderKind, Place};
 use crate::git::Git;
 use crate::http::Http;
 use crate::inline::Inline;
@@ -51,12 +51,14 @@ async fn list(source: &Source, access: &Access) -> Result<Opened, SourceError> {
     let files = match &source.origin {
         Origin::Inline(inline) => Files::Inline(Arc::new(Inline::open(inline, &mut listing)?)),
         Origin::Folder(folder) => {
-            let (files, gathered) = open_folder(folder.path.clone(), FolderKind::Claim, listing).await?;
+            let place = Place { path: folder.path.clone(), mounts: access.mounts.clone() };
+            let (files, gathered) = open_folder(place, FolderKind::Claim, listing).await?;
             listing = gathered;
             files
         }
         Origin::ConfigMap(folder) => {
-            let (files, gathered) = open_folder(folder.path.clone(), FolderKind::ConfigMap, listing).await?;
+            let place = Place { path: folder.path.clone(), mounts: None };
+            let (files, gathered) = open_folder(place, FolderKind::ConfigMap, listing).await?;
             listing = gathered;
             files
         }
@@ -78,13 +80,13 @@ async fn list(source: &Source, access: &Access) -> Result<Opened, SourceError> {
 
 /// Lists a folder on a blocking thread, because a network mount may be slow.
 async fn open_folder(
-    path: PathBuf,
+    place: Place,
     kind: FolderKind,
     listing: ListingBuilder,
 ) -> Result<(Files, ListingBuilder), SourceError> {
     let walk = move || {
         let mut listing = listing;
-        let folder = Folder::open(&path, kind, &mut listing)?;
+        let folder = Folder::open(&place, kind, &mut listing)?;
         Ok((Files::Folder(folder), listing))
     };
     tokio::task::spawn_blocking(walk).await.map_err(|error| SourceError::Internal(error.to_string()))?

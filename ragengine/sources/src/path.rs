@@ -34,8 +34,13 @@ pub fn check_name(path: &str) -> Result<(), &'static str> {
 /// An invalid path for display: in one line, and shortened. A shortened path ends with `…`, so it cannot be the path
 /// of another file.
 pub fn shown(path: &str) -> String {
-    let mut letters = path.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter });
-    let mut shown: String = letters.by_ref().take(Item::MAX_PATH_BYTES).collect();
+    shown_within(path, Item::MAX_PATH_BYTES)
+}
+
+/// A text for display, in one line. One of more characters than this is shortened, and ends with `…`.
+pub fn shown_within(text: &str, max_chars: usize) -> String {
+    let mut letters = text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter });
+    let mut shown: String = letters.by_ref().take(max_chars).collect();
     if letters.next().is_some() {
         shown.push('…');
     }

@@ -22,13 +22,15 @@ struct Report {
     sent: Sent,
     deleted: usize,
     missing: usize,
+    /// Whether `--delete-missing` was given, and nothing was deleted because not everything could be listed.
+    is_deletion_refused: bool,
 }
 
 /// Sends a file or a folder.
 ///
 /// # Errors
 ///
-/// When the path cannot be read, or the server does not answer or refuses.
+/// When the path or a part of it cannot be read, or the server does not answer or refuses.
 pub fn run(arguments: &Ingest) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(ingest(arguments)).map_err(with_advice)?;
@@ -45,22 +47,30 @@ pub fn run(arguments: &Ingest) -> anyhow::Result<()> {
             report.missing
         )?;
     }
-    report.sent.require_all("files")
+    let sent = report.sent.require_all("files");
+    if report.is_deletion_refused {
+        sent.context("nothing was deleted, because not everything was listed")
+    } else {
+        sent
+    }
 }
 
 async fn ingest(arguments: &Ingest) -> anyhow::Result<Report> {
     let client = client(&arguments.server)?;
     let source = source_name(arguments)?;
-    let Walked { files, unreadable } =
-        walk(&arguments.path).with_context(|| format!("cannot read {}", arguments.path.display()))?;
-    if files.is_empty() && unreadable.is_empty() {
+    let walked = walk(&arguments.path).with_context(|| format!("cannot read {}", arguments.path.display()))?;
+    if walked.files.is_empty() && walked.unreadable.is_empty() {
         bail!("{} contains no text files", arguments.path.display());
     }
     let known = known_documents(&client, &arguments.index, &source).await?;
-    let present: HashSet<String> = files.iter().map(|file| file.doc_id(&source)).collect();
-    let mut report = Report { sent: send(&client, arguments, &source, &files, &known).await?, ..Report::default() };
-    report.sent.left_out.extend(unreadable);
-    let missing: Vec<String> = known.into_keys().filter(|doc_id| !present.contains(doc_id)).collect();
+    let sent = send(&client, arguments, &source, &walked.files, &known).await?;
+    let missing = missing_documents(known, &source, &walked);
+    let mut report = Report { sent, ..Report::default() };
+    report.sent.left_out.extend(walked.unreadable);
+    let Some(missing) = missing else {
+        report.is_deletion_refused = arguments.delete_missing;
+        return Ok(report);
+    };
     if !arguments.delete_missing {
         report.missing = missing.len();
         return Ok(report);
@@ -69,6 +79,15 @@ async fn ingest(arguments: &Ingest) -> anyhow::Result<Report> {
         report.deleted += client.delete(&arguments.index, batch.to_vec()).await?.deleted_doc_ids.len();
     }
     Ok(report)
+}
+
+/// The documents whose files no longer exist. `None` if a part of the folder could not be listed: its files may exist.
+fn missing_documents(known: HashMap<String, String>, source: &str, walked: &Walked) -> Option<Vec<String>> {
+    if !walked.unreadable.is_empty() {
+        return None;
+    }
+    let present: HashSet<String> = walked.files.iter().chain(&walked.empty).map(|file| file.doc_id(source)).collect();
+    Some(known.into_keys().filter(|doc_id| !present.contains(doc_id)).collect())
 }
 
 /// Sends the files that are new or changed, in batches, and updates the progress bar.
@@ -101,5 +120,33 @@ fn source_name(arguments: &Ingest) -> anyhow::Result<String> {
     match path.file_name().and_then(|name| name.to_str()) {
         Some(name) => Ok(name.to_owned()),
         None => bail!("{} has no name to use as the source: give one with --source", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(paths: &[&str]) -> Vec<LocalFile> {
+        paths.iter().map(|path| LocalFile { path: path.into(), relative: (*path).to_owned() }).collect()
+    }
+
+    #[test]
+    fn only_what_was_certainly_not_there_is_missing() {
+        let cases: [(&str, &[&str], &[&str], &[&str], Option<&[&str]>); 5] = [
+            ("all are there", &["a", "b"], &[], &[], Some(&[])),
+            ("one is gone", &["a"], &[], &[], Some(&["s/b"])),
+            ("one was emptied", &["a"], &["b"], &[], Some(&[])),
+            ("a folder was not listed", &["a"], &[], &["x: permission denied"], None),
+            ("nothing was listed", &[], &[], &["x: permission denied"], None),
+        ];
+        for (what, listed, empty, unreadable, expected) in cases {
+            let known = ["s/a", "s/b"].map(|doc_id| (doc_id.to_owned(), "hash".to_owned())).into();
+            let unreadable = unreadable.iter().map(|message| (*message).to_owned()).collect();
+            let walked = Walked { files: files(listed), empty: files(empty), unreadable };
+            let expected: Option<Vec<String>> =
+                expected.map(|doc_ids| doc_ids.iter().map(|doc_id| (*doc_id).to_owned()).collect());
+            assert_eq!(missing_documents(known, "s", &walked), expected, "{what}");
+        }
     }
 }

@@ -23,6 +23,7 @@ use crate::telemetry::logging;
 pub fn run(arguments: &Sync) -> anyhow::Result<()> {
     logging::start(&Log::default()).map_err(anyhow::Error::msg)?;
     let task: SyncTask = read_task(&arguments.task)?;
+    task.check_names().with_context(|| format!("the task in {} is invalid", arguments.task.display()))?;
     require(&task, arguments.sync_id.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {
@@ -90,7 +91,8 @@ async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
         Err(error) if task.sources.iter().any(|source| is_remote(&source.origin)) => return Err(error.into()),
         found => found.unwrap_or_default(),
     };
-    let access = Access { addresses, proxies, work_folder, limits: Limits::default() };
+    let mounts = arguments.mounts_folder.clone();
+    let access = Access { addresses, proxies, work_folder, mounts, limits: Limits::default() };
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let command = worker::WorkerCommand { program, arguments: vec!["parse-worker".into()] };
     let parser = Parser::new(command, ragengine_parsers::Limits::default());

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use ragengine_sources::{Extent, FileError, identifies_content};
 
-use crate::identity::escaped;
-use crate::indexed_files::IndexedFiles;
+use crate::identity::{SourceName, beginning_of_shortened, escaped};
+use crate::indexed_files::{IndexedDocument, IndexedFiles};
 use crate::revision::ReaderFingerprint;
 
 /// The path of the folder that contains the whole source.
@@ -50,9 +50,9 @@ impl CurrentFiles {
 
     /// Records an error of the listing. The documents of that part of the source are kept. The entry does not count as
     /// an existing file, because a source without any readable file may be broken.
-    pub fn not_listed(&mut self, error: &FileError) {
+    pub fn not_listed(&mut self, source: &SourceName, error: &FileError) {
         match error.extent {
-            Extent::Itself => self.untouched.insert(escaped(&error.path)),
+            Extent::Itself => self.untouched.insert(source.file(&error.path)),
             Extent::Below => self.unlisted.insert(escaped(error.path.strip_suffix('/').unwrap_or(&error.path))),
             Extent::Everything => self.unlisted.insert(WHOLE_SOURCE.to_owned()),
         };
@@ -91,11 +91,18 @@ impl CurrentFiles {
     }
 
     /// Whether the path is in a folder that could not be listed. Looks up each parent folder of the path, so the cost
-    /// does not depend on the number of unlisted folders.
+    /// does not depend on the number of unlisted folders, except for a shortened path.
     fn is_unlisted(&self, escaped_path: &str) -> bool {
         let mut folders =
             escaped_path.match_indices('/').map(|(end, _)| &escaped_path[..end]).chain([WHOLE_SOURCE, escaped_path]);
-        !self.unlisted.is_empty() && folders.any(|folder| self.unlisted.contains(folder))
+        !self.unlisted.is_empty()
+            && (folders.any(|folder| self.unlisted.contains(folder)) || self.may_be_unlisted(escaped_path))
+    }
+
+    /// Whether the rest of a shortened path could lead into a folder that could not be listed.
+    fn may_be_unlisted(&self, escaped_path: &str) -> bool {
+        beginning_of_shortened(escaped_path)
+            .is_some_and(|beginning| self.unlisted.iter().any(|folder| folder.starts_with(beginning)))
     }
 }
 
@@ -108,13 +115,6 @@ pub enum DeletionMode {
     Confirmed,
 }
 
-impl DeletionMode {
-    /// [`Self::Confirmed`] or [`Self::Guarded`].
-    pub fn guarded_unless(are_confirmed: bool) -> Self {
-        if are_confirmed { Self::Confirmed } else { Self::Guarded }
-    }
-}
-
 /// The documents that are no longer in the source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeletionPlan {
@@ -124,6 +124,14 @@ pub struct DeletionPlan {
     pub held_back: u64,
     /// The files that may be truncated, ordered by path.
     pub truncated: Vec<TruncatedFile>,
+}
+
+impl DeletionPlan {
+    /// The ids of the documents that this plan holds back, given the plan that holds nothing back.
+    pub fn held_back_ids<'a>(&self, confirmed: &'a Self) -> Vec<&'a str> {
+        let deleted: HashSet<&str> = self.deleted.iter().map(String::as_str).collect();
+        confirmed.deleted.iter().map(String::as_str).filter(|doc_id| !deleted.contains(doc_id)).collect()
+    }
 }
 
 /// A file that may be truncated. Its documents are kept.
@@ -155,17 +163,18 @@ pub fn plan_deletions(
     let losses = Losses::of(indexed, current, fingerprint);
     let keeps_all = guarded && losses.look_like_an_accident(current);
     let mut plan = DeletionPlan::default();
-    for (path, doc_ids) in indexed.files() {
-        let gone: Vec<&String> = doc_ids.iter().filter(|doc_id| !current.keeps(path, doc_id)).collect();
-        let is_truncated = guarded && !losses.is_moved(path, current) && current.looks_truncated(path, doc_ids.len());
+    for (path, documents) in indexed.files() {
+        let doc_ids = documents.iter().map(IndexedDocument::doc_id);
+        let gone: Vec<&str> = doc_ids.filter(|doc_id| !current.keeps(path, doc_id)).collect();
+        let is_truncated = guarded && !losses.is_moved(path, current) && current.looks_truncated(path, documents.len());
         if is_truncated && !gone.is_empty() {
-            let (escaped_path, before, held_back) = (path.to_owned(), doc_ids.len(), gone.len());
+            let (escaped_path, before, held_back) = (path.to_owned(), documents.len(), gone.len());
             plan.truncated.push(TruncatedFile { escaped_path, before, held_back });
         }
         if is_truncated || keeps_all {
             plan.held_back += gone.len() as u64;
         } else {
-            plan.deleted.extend(gone.into_iter().cloned());
+            plan.deleted.extend(gone.into_iter().map(str::to_owned));
         }
     }
     if keeps_all {

@@ -21,8 +21,12 @@ pub struct FileFacts<'a> {
 /// any URL into it.
 const CLAIMED_URL: &str = "claimed_url";
 
+/// The metadata keys that say how the server cuts a document of source code.
+const CODE_KEYS: [&str; 2] = ["split_type", "language"];
+
 /// Builds the document of a file. Metadata from the source override metadata in the file, which override properties of
-/// the file. `url` is never read from the file content: it is the address of the fetched file, or comes from the
+/// the file. Only source code keeps the way it is cut: `language` of a source is usually that of its prose, such as
+/// `en`, and the server refuses code in that language. `url` is never read from the file content: it is the address of the fetched file, or comes from the
 /// source.
 pub fn document(source: &SourceName, file: FileFacts<'_>, parsed: ParsedDocument, added: &Metadata) -> Document {
     let mut metadata = Metadata::new();
@@ -34,12 +38,14 @@ pub fn document(source: &SourceName, file: FileFacts<'_>, parsed: ParsedDocument
         }
     }
     let mut in_file = parsed.metadata;
+    let is_code = in_file.get("split_type").and_then(Value::as_str) == Some("code");
     if let Some(claimed) = in_file.shift_remove("url") {
         in_file.insert(CLAIMED_URL.to_owned(), claimed);
     }
     metadata.extend(in_file);
     metadata.insert("path".to_owned(), Value::from(file.path));
-    metadata.extend(added.clone());
+    let is_kept = |key: &str| is_code && CODE_KEYS.contains(&key);
+    metadata.extend(added.iter().filter(|(key, _)| !is_kept(key)).map(|(key, value)| (key.clone(), value.clone())));
     Document {
         doc_id: Some(source.doc_id(file.path, parsed.key.as_deref())),
         text: parsed.text,
@@ -78,6 +84,21 @@ mod tests {
             "title": "A", "url": "https://x/a", "date": "2026-04-01", "path": "docs/a.md", "team": "platform"
         });
         assert_eq!(Value::Object(document.metadata), expected);
+    }
+
+    #[test]
+    fn source_code_keeps_the_way_it_is_cut() {
+        let added = object(json!({"language": "en", "split_type": "default", "team": "platform"}));
+        let code = json!({"split_type": "code", "language": "rust"});
+        for (in_file, split_type, language) in
+            [(code, "code", "rust"), (json!({"split_type": "markdown"}), "default", "en"), (json!({}), "default", "en")]
+        {
+            let file = FileFacts { path: "a", url: None, modified: None };
+            let parsed = ParsedDocument { key: None, text: "t".into(), metadata: object(in_file) };
+            let metadata = document(&SourceName::new("o", "s"), file, parsed, &added).metadata;
+            let found = [&metadata["split_type"], &metadata["language"], &metadata["team"]];
+            assert_eq!(found, [split_type, language, "platform"]);
+        }
     }
 
     #[test]

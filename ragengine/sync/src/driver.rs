@@ -97,8 +97,9 @@ async fn one(
     let record = Record::begin(server, &on_server, &task.sync_id, owner).await?;
     let progress = Mutex::new(SyncProgress::default());
     let mirror = Mirror::new(server, source, &name, &progress);
+    let before = record.revision_before.as_deref();
     let mirrored = tokio::select! {
-        mirrored = mirror.run(&tools.access, &mut tools.parser, &task.confirmations) => mirrored,
+        mirrored = mirror.run(&tools.access, &mut tools.parser, &task.confirmations, before) => mirrored,
         lost = record.keep(&progress) => Err(lost),
     };
     let progress = progress.into_inner();

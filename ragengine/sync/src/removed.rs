@@ -88,13 +88,19 @@ async fn guard(
 ) -> Result<Option<KeptReason>, SyncError> {
     let mut kept = Vec::new();
     for source in &task.sources {
-        kept.extend(server.documents(&SourceName::new(&task.owner, &source.name).on_server()).await?);
+        kept.extend(contents(server, &SourceName::new(&task.owner, &source.name).on_server()).await?);
     }
     let mut removed = Vec::new();
     for source in others {
-        removed.extend(server.documents(&source.name).await?);
+        removed.extend(contents(server, &source.name).await?);
     }
     Ok(loses_most(&kept, &removed).then_some(KeptReason::Guarded))
+}
+
+/// The content hashes of the documents of a source. Those of all sources are in memory at once, so nothing else is kept.
+async fn contents(server: &Server, source: &str) -> Result<Vec<String>, SyncError> {
+    let documents = server.documents(source).await?;
+    Ok(documents.into_iter().map(|document| document.content_hash).collect())
 }
 
 /// Records what is held back, and why, on the server.

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 /// The version of the parsers. Increase it when the same file results in different documents, so that all files are
 /// read again.
-const READER: u32 = 2;
+const READER: u32 = 3;
 
 /// A fingerprint of how the files of a source are read: the version of the parsers and the metadata of the source. If
 /// it differs, the same file results in different documents.

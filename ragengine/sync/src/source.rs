@@ -11,8 +11,8 @@ use ragengine_settings::sync::{Origin, Source};
 use ragengine_sources::{Access, Extent, Item, Opened};
 use sha2::{Digest, Sha256};
 
-use crate::confirmation::confirmation;
-use crate::deletion::{CurrentFiles, DeletionMode, TruncatedFile, plan_deletions};
+use crate::confirmation::confirmation_of_documents;
+use crate::deletion::{CurrentFiles, DeletionMode, DeletionPlan, TruncatedFile, plan_deletions};
 use crate::error::SyncError;
 use crate::identity::{SourceName, unescaped};
 use crate::indexed_files::IndexedFiles;
@@ -33,7 +33,7 @@ pub struct Mirrored {
     pub deleted: usize,
     /// The number of documents whose deletion needs a confirmation.
     pub held_back: u64,
-    /// The value that confirms their deletion, for this revision of the source.
+    /// The value that confirms the deletion of exactly these documents.
     pub confirmation: Option<String>,
     /// The revision that the index now holds. `None` if it is incomplete.
     pub revision: Option<String>,
@@ -77,7 +77,7 @@ impl<'a> Mirror<'a> {
         }
     }
 
-    /// Sends new and changed documents, and then deletes removed ones.
+    /// Sends new and changed documents, and then deletes removed ones. The index had `revision_before` of the source.
     ///
     /// # Errors
     ///
@@ -88,6 +88,7 @@ impl<'a> Mirror<'a> {
         access: &Access,
         parser: &mut Parser,
         confirmations: &[String],
+        revision_before: Option<&str>,
     ) -> Result<Mirrored, SyncError> {
         let on_server = self.server.documents(&self.name.on_server()).await?;
         self.indexed = IndexedFiles::of(self.name, on_server);
@@ -101,24 +102,36 @@ impl<'a> Mirror<'a> {
         let refused = self.outbox.flush(self.server).await?;
         self.note(&refused);
         let revision = opened.revision().map_or_else(|| revision_of(&self.revisions), str::to_owned);
-        let confirmation = confirmation(&self.source.name, &revision);
-        let mode = DeletionMode::guarded_unless(confirmations.contains(&confirmation));
-        let (deleted, held_back) = self.delete(mode).await?;
-        let is_whole = self.progress.lock().is_complete() && held_back == 0;
+        let (plan, confirmation) = self.plan(confirmations, revision_before);
+        let deleted = self.delete(&plan).await?;
+        let is_whole = self.progress.lock().is_complete() && plan.held_back == 0;
         Ok(Mirrored {
             sent: self.sent,
             deleted,
-            held_back,
-            confirmation: (held_back > 0).then_some(confirmation),
+            held_back: plan.held_back,
+            confirmation,
             revision: is_whole.then_some(revision),
         })
+    }
+
+    /// The deletions, and the value that confirms those that are held back.
+    fn plan(&self, confirmations: &[String], revision_before: Option<&str>) -> (DeletionPlan, Option<String>) {
+        let plan = |mode| plan_deletions(&self.indexed, &self.current, &self.fingerprint, mode);
+        let guarded = plan(DeletionMode::Guarded);
+        if guarded.held_back == 0 {
+            return (guarded, None);
+        }
+        let confirmed = plan(DeletionMode::Confirmed);
+        let held_back = guarded.held_back_ids(&confirmed);
+        let value = confirmation_of_documents(&self.source.name, revision_before, held_back);
+        if confirmations.contains(&value) { (confirmed, None) } else { (guarded, Some(value)) }
     }
 
     fn begin(&mut self, files: &[&Item], opened: &Opened) {
         let mut progress = SyncProgress::of(files.len());
         for error in opened.errors() {
             progress.not_listed(error);
-            self.current.not_listed(error);
+            self.current.not_listed(self.name, error);
             if error.extent == Extent::Itself {
                 self.revisions.insert(error.path.clone(), error.message.clone());
             }
@@ -134,9 +147,8 @@ impl<'a> Mirror<'a> {
         self.sent -= refused.len();
     }
 
-    /// Returns the number of deleted documents, and the number of documents that are held back.
-    async fn delete(&self, mode: DeletionMode) -> Result<(usize, u64), ClientError> {
-        let plan = plan_deletions(&self.indexed, &self.current, &self.fingerprint, mode);
+    /// Returns the number of deleted documents.
+    async fn delete(&self, plan: &DeletionPlan) -> Result<usize, ClientError> {
         for TruncatedFile { escaped_path, before, held_back } in &plan.truncated {
             let reason = format!(
                 "it may be truncated: {held_back} of its {before} documents are missing, and they were not deleted"
@@ -147,7 +159,7 @@ impl<'a> Mirror<'a> {
         for batch in plan.deleted.chunks(DELETE_BATCH) {
             deleted += self.server.delete(batch).await?;
         }
-        Ok((deleted, plan.held_back))
+        Ok(deleted)
     }
 }
 

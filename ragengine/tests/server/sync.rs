@@ -195,7 +195,11 @@ async fn the_deletion_of_most_of_a_source_is_held_back() {
     assert_eq!(bench.documents().await.len(), 4);
     let record = bench.record("o.files").await;
     assert_eq!((&record["held_back"], &record["revision"]), (&json!(2), &revision));
-    // A confirmation is only valid for the state it was issued for. Here another file is deleted before it is used.
+    bench.write(&[("new.txt", "four and a half")]);
+    assert!(bench.sync(&task).await.contains("1 sent, 0 deleted, 0 files with errors, 2 held back"));
+    let confirmation = &bench.record("o.files").await["confirmation"];
+    assert_eq!(confirmation, &record["confirmation"], "the same deletion has the same confirmation");
+    // A confirmation is only valid for the deletion it was issued for. Here another file is deleted before it is used.
     task["confirmations"] = json!([record["confirmation"]]);
     fs::remove_file(bench.folder.path().join("c.txt")).unwrap();
     assert!(bench.sync(&task).await.contains("0 sent, 0 deleted, 0 files with errors, 3 held back"));

@@ -21,7 +21,8 @@ pub struct SyncResources {
     /// Amounts that the scheduler reserves. Default: `cpu: 100m`, `memory: 64Mi`.
     #[serde(default = "default_requests")]
     pub requests: ResourceList,
-    /// Maximum amounts. 128Mi of memory are enough for any files. Default: `memory: 192Mi`.
+    /// Maximum amounts. 128Mi of memory are enough for any file, and 1Mi more for each 1,000 documents of the largest
+    /// source. Default: `memory: 192Mi`.
     #[serde(default = "default_limits")]
     pub limits: ResourceList,
 }

@@ -92,7 +92,7 @@ pub struct LastSync {
     #[schemars(length(max = 1024))]
     pub message: Option<String>,
     /// Value of the annotation `ragengine.dev/confirm-delete` that confirms the deletion of the held back documents. It
-    /// is valid only for these revisions of the sources.
+    /// is valid only while the same documents are held back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048))]
     pub confirmation: Option<String>,

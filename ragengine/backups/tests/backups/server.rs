@@ -57,7 +57,8 @@ impl Server {
     pub async fn bucket(&self, prefix: &str) -> Bucket {
         let addresses = AddressPolicy::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new());
         let work_folder = self.root.path().to_owned();
-        let access = Access { addresses, proxies: Proxies::default(), work_folder, limits: Limits::default() };
+        let (proxies, limits) = (Proxies::default(), Limits::default());
+        let access = Access { addresses, proxies, work_folder, mounts: None, limits };
         let settings = S3 {
             bucket: "backups".to_owned(),
             endpoint: Some(format!("http://{}", self.address)),

@@ -126,7 +126,8 @@ fn keep_first<T>(kept: &mut Option<T>, next: Option<T>) {
     }
 }
 
-fn attribute(node: &Rc<Node>, name: &str) -> Option<String> {
+/// The value of an attribute of an element.
+pub(super) fn attribute(node: &Rc<Node>, name: &str) -> Option<String> {
     let NodeData::Element { attrs, .. } = &node.data else {
         return None;
     };

@@ -9,6 +9,11 @@ fn the_main_part_of_a_page_is_its_text() {
         ("plain", "plain"),
         ("", ""),
         ("<nav>n</nav><p>a</p><footer>f</footer><script>s</script><style>t</style><noscript>u</noscript>", "a"),
+        (
+            "<form><h1>A</h1><p>b <input value=i><select><option>o</option></select></p><textarea>t</textarea></form>",
+            "# A\n\nb",
+        ),
+        ("<h2><button>Answer</button></h2><p>b</p>", "## Answer\n\nb"),
         ("<p>out</p><main><p>in</p></main>", "in"),
         ("<p>out</p><div role=main><p>in</p></div>", "in"),
         ("<p>out</p><article><p>in</p></article>", "in"),
@@ -25,6 +30,47 @@ fn the_main_part_of_a_page_is_its_text() {
         ("<?php echo 1 ?><p>a</p><!-- c -->", "a"),
     ] {
         assert_eq!(parse(page).unwrap().text, text, "{page}");
+    }
+}
+
+#[test]
+fn each_value_of_a_table_is_under_its_heading() {
+    let head = "<tr><th>part<th>bar<th>note";
+    for (table, text) in [
+        // Headings of rows.
+        (
+            format!("{head}<tr><th>pump<td>6<td>hot<tr><th>valve<td>4<td>cold"),
+            "| part | bar | note |\n| - | - | - |\n| pump | 6 | hot |\n| valve | 4 | cold |",
+        ),
+        ("<tr><td><th>bar<tr><th>pump<td>6".to_owned(), "|  | bar |\n| - | - |\n| pump | 6 |"),
+        ("<tr><th>bar<td>6<tr><th>note<td>hot".to_owned(), "|  |  |\n| - | - |\n| bar | 6 |\n| note | hot |"),
+        ("<tr><th>a<tr><th>b".to_owned(), "| a |\n| - |\n| b |"),
+        // Empty and missing cells.
+        (format!("{head}<tr><td>pump<td><td>hot"), "| part | bar | note |\n| - | - | - |\n| pump |  | hot |"),
+        (format!("{head}<tr><td>pump"), "| part | bar | note |\n| - | - | - |\n| pump |"),
+        ("<tr><th>a<tr><td>1<td>2".to_owned(), "| a |  |\n| - | - |\n| 1 | 2 |"),
+        // Cells over several columns or rows.
+        (
+            format!("{head}<tr><td colspan=2>pump<td>hot<tr><td colspan=1000>all"),
+            "| part | bar | note |\n| - | - | - |\n| pump |  | hot |\n| all |",
+        ),
+        (
+            format!("{head}<tr><td rowspan=2>pump<td>6<td>hot<tr><td>4<td rowspan=9>cold<tfoot><tr><td>end"),
+            "| part | bar | note |\n| - | - | - |\n| pump | 6 | hot |\n| pump | 4 | cold |\n| end |",
+        ),
+        (
+            "<thead><tr><th rowspan=2>part<th colspan=2>year<tr><th>1<th>2<tbody><tr><td>pump<td>6<td>7".to_owned(),
+            "| part | year 1 | year 2 |\n| - | - | - |\n| pump | 6 | 7 |",
+        ),
+        ("<tbody><tr><td>1<thead><tr><td>a".to_owned(), "| a |\n| - |\n| 1 |"),
+        // Content of cells.
+        ("<tr><th>a|b<tr><td>x<br>y<p>z<ul><li>u".to_owned(), "| a\\|b |\n| - |\n| x y z - u |"),
+        ("<caption>Parts</caption><tr><th>a<tr><td>1".to_owned(), "Parts\n\n| a |\n| - |\n| 1 |"),
+        // Tables that arrange a page.
+        ("<tr><td>a<td>b".to_owned(), "a\n\nb"),
+        ("<tr><th>menu<td><table><tr><th>a<tr><td>1</table>".to_owned(), "menu\n\n| a |\n| - |\n| 1 |"),
+    ] {
+        assert_eq!(parse(&format!("<table>{table}</table>")).unwrap().text, text, "{table}");
     }
 }
 

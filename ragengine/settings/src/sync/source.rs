@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Source {
-    /// The name of the source, unique for its owner: a DNS label.
+    /// The name of the source, unique for its owner, without `.`, `/` and `#`.
     pub name: String,
     /// Patterns of the paths to read, such as `docs/**/*.md`. Empty: every file in a known format.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

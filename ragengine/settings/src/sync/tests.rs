@@ -55,6 +55,38 @@ fn options_of_the_server_are_not_written() {
 }
 
 #[test]
+fn no_two_sources_have_the_same_name_on_the_server() {
+    let cases: [(&str, &[&str], &str); 10] = [
+        ("handbook", &["site", "faq"], ""),
+        ("docs.example.com", &["my_Site 2"], ""),
+        ("o", &[], ""),
+        ("", &["site"], "the owner is empty"),
+        ("a/b", &["site"], "the owner 'a/b' contains '/'"),
+        ("o", &["site", "site"], "two sources have the name 'site'"),
+        ("o", &["a.b"], "the name of a source 'a.b' contains '.'"),
+        ("o", &["a/b"], "contains '/'"),
+        ("o", &["a#b"], "contains '#'"),
+        ("o", &["a\n"], "the name of a source 'a\\n' contains '\\n'"),
+    ];
+    for (owner, names, expected) in cases {
+        let source = |name: &&str| Source {
+            name: (*name).to_owned(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            metadata: serde_json::Map::new(),
+            origin: Origin::Inline(Inline::default()),
+        };
+        let text = "{server: http://a, index: a, owner: a, syncId: a, sources: []}";
+        let task: SyncTask = serde_saphyr::from_str(text).unwrap();
+        let task = SyncTask { owner: owner.to_owned(), sources: names.iter().map(source).collect(), ..task };
+        match task.check_names() {
+            Ok(()) => assert_eq!(expected, "", "{owner} {names:?}"),
+            Err(error) => assert!(!expected.is_empty() && error.to_string().contains(expected), "{error}"),
+        }
+    }
+}
+
+#[test]
 fn a_text_that_is_not_a_range_is_refused() {
     for text in ["", "10.0.0.0/33", "10.0.0/8", "fd00::/129", "10.0.0.0/", "a/8"] {
         assert!(text.parse::<AddressRange>().is_err(), "{text}");

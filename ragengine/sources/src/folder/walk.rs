@@ -8,15 +8,17 @@ use crate::{Item, SourceError, path};
 /// The maximum depth of nested folders.
 const MAX_DEPTH: usize = 100;
 
-/// Lists the files below a folder.
-pub fn walk(root: &Path, listing: &mut ListingBuilder) -> Result<(), SourceError> {
+/// Lists the files below a folder. `failed` makes the error of the folder itself.
+pub fn walk(
+    root: &Path,
+    listing: &mut ListingBuilder,
+    failed: impl Fn(std::io::Error) -> SourceError,
+) -> Result<(), SourceError> {
     let entries = WalkDir::new(root).follow_links(false).max_depth(MAX_DEPTH).max_open(10).into_iter();
     for entry in entries.filter_entry(|entry| entry.depth() == 0 || !is_left_out(entry)) {
         let entry = match entry {
             Ok(entry) => entry,
-            Err(error) if error.depth() == 0 => {
-                return Err(SourceError::Folder { path: root.to_owned(), source: error.into() });
-            }
+            Err(error) if error.depth() == 0 => return Err(failed(error.into())),
             Err(error) => {
                 add_unreadable(root, &error, listing)?;
                 continue;

@@ -15,6 +15,7 @@ use gix_transport::Service;
 use gix_utils::progress::Discard;
 use reqwest::Url;
 
+use super::bounded::Allowance;
 use super::limited::Limited;
 use super::pack::Pack;
 use super::reference::Reference;
@@ -60,6 +61,7 @@ pub enum Part {
 pub struct Connection<'a> {
     remote: &'a Remote,
     transport: Transport,
+    allowance: Allowance,
     handshake: Handshake,
 }
 
@@ -97,13 +99,13 @@ impl Remote {
     /// Connects, and performs the handshake.
     pub fn connect(&self) -> Result<Connection<'_>, FetchError> {
         let transport = transport::connect(&self.url, &self.credentials, (&self.resolver, &self.proxies), self.timeout);
-        let mut transport = transport.map_err(FetchError::Answer)?;
+        let (mut transport, allowance) = transport.map_err(FetchError::Answer)?;
         // The credentials are already in the header of the request, and there are no others.
         let no_credentials = |_| Ok(None);
         let handshake =
             gix_protocol::handshake(&mut transport, Service::UploadPack, no_credentials, Vec::new(), &mut Discard)
                 .map_err(|error| self.explain(&error))?;
-        Ok(Connection { remote: self, transport, handshake })
+        Ok(Connection { remote: self, transport, allowance, handshake })
     }
 
     fn explain(&self, error: &Error) -> FetchError {
@@ -174,10 +176,12 @@ impl Connection<'_> {
         let folder = super::private_folder("pack-", folder)?.keep();
         let mut request = SingleCommit { commit, filter, is_filtered: false };
         let mut received = None;
+        let allowance = self.allowance.clone();
         let max_object_bytes = usize::try_from(remote.max_file_bytes).unwrap_or(usize::MAX);
         let take = |content: &mut dyn std::io::BufRead,
                     _: &mut dyn gix_utils::progress::DynNestedProgress,
                     interrupt: &AtomicBool| {
+            allowance.lift();
             let mut content = Limited::new(content, remote.max_repository_bytes, deadline);
             received = Pack::write(&mut content, &folder, max_object_bytes, interrupt)?;
             Ok(true)

@@ -4,9 +4,10 @@ use std::time::Duration;
 use gix_transport::Protocol;
 use gix_transport::client::TransportWithoutIO;
 use gix_transport::client::blocking_io::http;
-use gix_transport::client::blocking_io::http::reqwest::{Options, Remote as Client};
+use gix_transport::client::blocking_io::http::reqwest::Options;
 use reqwest::header::AUTHORIZATION;
 
+use super::bounded::{Allowance, BoundedClient};
 use crate::Proxies;
 use crate::address::Resolver;
 use crate::credentials::WebCredentials;
@@ -15,18 +16,23 @@ use crate::credentials::WebCredentials;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The git protocol over HTTP.
-pub type Transport = http::Transport<Client>;
+pub type Transport = http::Transport<BoundedClient>;
+
+/// The maximum number of bytes that a server sends before the pack: enough for some 500,000 branches and tags.
+const MAX_BYTES_BEFORE_PACK: u64 = 32 * 1024 * 1024;
 
 /// Creates a transport that only connects to permitted addresses, and sends the credentials. It follows no redirects,
-/// so a public server cannot lead it to a private address. `timeout` applies to each request.
+/// so a public server cannot lead it to a private address. `timeout` applies to each request. The allowance of bytes has
+/// to be lifted before a pack is received.
 pub fn connect(
     url: &str,
     credentials: &WebCredentials,
     (resolver, proxies): (&Resolver, &Proxies),
     timeout: Duration,
-) -> Result<Transport, String> {
+) -> Result<(Transport, Allowance), String> {
     let parsed = url.try_into().map_err(|_| "the address is not that of a git repository".to_owned())?;
-    let mut transport = http::connect::<Client>(parsed, Protocol::V2, false);
+    let allowance = Allowance::new(MAX_BYTES_BEFORE_PACK);
+    let mut transport = Transport::new_http(BoundedClient::new(allowance.clone()), parsed, Protocol::V2, false);
     let (authorities, header) = (credentials.authorities.clone(), credentials.header.clone());
     let (resolver, proxies) = (Arc::new(resolver.clone()), proxies.clone());
     let backend = Options {
@@ -51,5 +57,5 @@ pub fn connect(
         ..http::Options::default()
     };
     transport.configure(&options).map_err(|error| error.to_string())?;
-    Ok(transport)
+    Ok((transport, allowance))
 }

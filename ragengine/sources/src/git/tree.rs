@@ -9,6 +9,9 @@ use crate::{FetchError, Item, SourceError, path};
 /// The maximum depth of nested folders.
 const MAX_DEPTH: usize = 100;
 
+/// The shortest name of a file below a folder, with its slash, in bytes.
+const MIN_NAME_BYTES: usize = 2;
+
 /// A folder that was not read yet.
 struct Folder {
     id: ObjectId,
@@ -49,12 +52,17 @@ pub fn list(
                         "the folder is nested more than 100 levels deep, or its name contains a slash",
                     )?;
                 }
+                // A repository can have millions of names, and each may be as long as a file.
+                EntryKind::Tree if path.len() + MIN_NAME_BYTES > Item::MAX_PATH_BYTES => {
+                    listing.add_too_long(&path)?;
+                }
                 EntryKind::Tree => {
                     waiting.push(Folder {
                         id: entry.oid.to_owned(),
                         prefix: format!("{path}/"),
                         depth: folder.depth + 1,
                     });
+                    listing.check_waiting(waiting.len())?;
                 }
                 EntryKind::Link | EntryKind::Commit => {}
             }

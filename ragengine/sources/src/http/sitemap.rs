@@ -12,6 +12,9 @@ const MAX_DEPTH: usize = 32;
 /// The maximum length of an address, in bytes.
 const MAX_ADDRESS_BYTES: usize = 8192;
 
+/// The error of a longer one.
+const TOO_LONG: &str = "it has an address longer than 8192 bytes";
+
 /// The error of an empty body. It does not mean that there are no pages, because a broken server may send one.
 const EMPTY: &str = "it is empty";
 
@@ -50,6 +53,9 @@ fn parse_lines(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, Stri
     for line in text.lines() {
         let line = line.map_err(|error| error.to_string())?;
         let line = line.trim_start_matches('\u{feff}').trim();
+        if line.len() > MAX_ADDRESS_BYTES {
+            return Err(TOO_LONG.into());
+        }
         if !line.is_empty() {
             found.pages.push(line.to_owned());
             check_number(&found, max_addresses)?;
@@ -99,7 +105,7 @@ fn parse_xml(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String
             _ => {}
         }
         if address.len() > MAX_ADDRESS_BYTES {
-            return Err("it has an address longer than 8192 bytes".into());
+            return Err(TOO_LONG.into());
         }
         check_number(&found, max_addresses)?;
     }

@@ -11,7 +11,7 @@ use super::origins::{Origins, origin_of};
 use super::sitemap::{self, Sitemap};
 use crate::address::parse_url;
 use crate::listing::ListingBuilder;
-use crate::{Access, FetchError, SourceError, path};
+use crate::{Access, FetchError, Item, SourceError, path};
 
 /// The maximum size of a sitemap in bytes, after decompression.
 const MAX_SITEMAP_BYTES: u64 = 20 * 1024 * 1024;
@@ -19,6 +19,9 @@ const MAX_SITEMAP_BYTES: u64 = 20 * 1024 * 1024;
 /// The maximum number of sitemaps, and the maximum depth of nested ones.
 const MAX_SITEMAPS: usize = 1000;
 const MAX_DEPTH: usize = 3;
+
+/// The maximum length of an address in a message, in characters. A sitemap can cause as many messages as it has pages.
+const MAX_SHOWN_CHARS: usize = 150;
 
 /// The configured origins and pages that a sitemap may list.
 #[derive(Clone, Copy)]
@@ -36,9 +39,9 @@ struct FetchedSitemap {
 }
 
 /// Lists the pages of a sitemap and of all nested sitemaps. If one sitemap cannot be fetched, the whole listing fails.
-/// If a sitemap has no pages, it may be incomplete, so no page of the source counts as removed. A page of another
-/// origin than its sitemap (as configured, or after redirects) is an error, unless its origin is allowed or the page is
-/// configured.
+/// If a sitemap has no pages, or entries that are not addresses, it may be incomplete, so no page of the source counts
+/// as removed. A page of another origin than its sitemap (as configured, or after redirects) is an error, unless its
+/// origin is allowed or the page is configured.
 pub async fn list(
     web: &Web,
     first: Url,
@@ -57,16 +60,17 @@ pub async fn list(
         if depth == 0 {
             origins = own.clone();
         }
-        if !lists_something(&sitemap) {
+        if let Some(reason) = why_incomplete(&sitemap) {
             listing.add_incomplete(format!(
-                "the sitemap {url} lists no pages, so it may be incomplete: no documents of the source are deleted"
+                "the sitemap {} {reason}, so it may be incomplete: no documents of the source are deleted",
+                shown(&url)
             ))?;
         }
-        for text in sitemap.pages {
-            match parse_url(&text) {
-                Ok(page) if own.contain(&page) => pages.push(page),
-                Ok(page) => add_foreign_page(&page, &url, &named, listing)?,
-                Err(error) => listing.add_error(path::shown(&text), error.to_string())?,
+        for page in sitemap.pages.iter().filter_map(|text| parse_url(text).ok()) {
+            if own.contain(&page) {
+                pages.extend(with_usable_name(page, listing)?);
+            } else {
+                add_foreign_page(&page, &url, &named, listing)?;
             }
         }
         if pages.len() > access.limits.max_files {
@@ -92,8 +96,33 @@ pub async fn list(
     Ok(pages)
 }
 
-fn lists_something(sitemap: &Sitemap) -> bool {
-    !sitemap.sitemaps.is_empty() || sitemap.pages.iter().any(|page| parse_url(page).is_ok())
+/// Why pages may be missing in a sitemap. The page of an entry that is not an address is not known, so it could be any
+/// page of the source.
+fn why_incomplete(sitemap: &Sitemap) -> Option<String> {
+    let mut unusable = sitemap.pages.iter().filter_map(|page| parse_url(page).err());
+    let first = unusable.next();
+    let number = usize::from(first.is_some()) + unusable.count();
+    if number == sitemap.pages.len() && sitemap.sitemaps.is_empty() {
+        return Some("lists no pages".to_owned());
+    }
+    let error = path::shown_within(&first?.to_string(), 2 * MAX_SHOWN_CHARS);
+    Some(format!("has {number} entries that cannot be used ({error})"))
+}
+
+/// The page, unless its name is too long: then its address is as long, and is not kept, and its error is added.
+fn with_usable_name(mut page: Url, listing: &mut ListingBuilder) -> Result<Option<Url>, SourceError> {
+    // It is not part of the name, and not sent.
+    page.set_fragment(None);
+    let path = path_of(&page);
+    if path::check_name(&path).is_ok() {
+        return Ok(Some(page));
+    }
+    listing.add_named(Item { path, revision: None, size_bytes: None })?;
+    Ok(None)
+}
+
+fn shown(url: &Url) -> String {
+    path::shown_within(url.as_str(), MAX_SHOWN_CHARS)
 }
 
 /// Adds the error of a page of another origin. It is not fetched, and its documents are kept, as for any file with an
@@ -114,7 +143,8 @@ fn add_foreign_page(
 }
 
 fn foreign(listed: &Url, sitemap: &Url) -> String {
-    let origin = origin_of(listed);
+    let origin = path::shown_within(&origin_of(listed), MAX_SHOWN_CHARS);
+    let [sitemap, listed] = [sitemap, listed].map(shown);
     format!(
         "the sitemap {sitemap} lists {listed}, which has another origin: add {origin} to allowedOrigins to fetch it"
     )
@@ -151,4 +181,61 @@ fn parse_file(path: &std::path::Path, max_addresses: usize) -> Result<Sitemap, S
 
 fn content(url: &Url, reason: &str) -> SourceError {
     SourceError::SitemapContent { url: url.to_string(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::Filter;
+
+    #[test]
+    fn a_page_whose_name_is_too_long_is_not_kept() {
+        let of = |start: &str, bytes: usize| format!("https://a.example/{start}{}", "x".repeat(bytes));
+        for (address, kept, errors) in [
+            (of("", 300), Some(of("", 300)), 0),
+            (of("b#", 8000), Some("https://a.example/b".to_owned()), 0),
+            (of("", 400), None, 1),
+            (of("?", 8000), None, 1),
+            (of("skipped/", 8000), None, 0),
+        ] {
+            let mut listing = ListingBuilder::new(Filter::new(&[], &["*/skipped/**".to_owned()]).unwrap(), 10);
+            let page = with_usable_name(Url::parse(&address).unwrap(), &mut listing).unwrap();
+            assert_eq!(page.map(String::from), kept, "{address}");
+            assert_eq!(listing.finish().errors.len(), errors, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_short_whatever_a_sitemap_says() {
+        let long = Url::parse(&format!("https://a.example/{}", "x".repeat(8000))).unwrap();
+        assert!(foreign(&long, &long).len() < 700);
+        let sitemap = Sitemap { pages: vec!["x".repeat(8000)], sitemaps: vec![String::new()] };
+        assert!(why_incomplete(&sitemap).is_some_and(|reason| reason.len() < 700));
+    }
+
+    #[test]
+    fn a_sitemap_with_entries_that_are_not_addresses_may_be_incomplete() {
+        let page = "https://docs.example.com/a";
+        let odd = "has 2 entries that cannot be used (the address '/b' is invalid: ";
+        let secret = "has 1 entries that cannot be used (the address 'https://…@docs.example.com/' is invalid: ";
+        let cases: [(&[&str], &[&str], Option<&str>); 7] = [
+            (&[page], &[], None),
+            (&[], &[page], None),
+            (&[page, "/b", "file:///c"], &[], Some(odd)),
+            (&["/b", ""], &[page], Some(odd)),
+            (&["https://me:secret@docs.example.com/", page], &[], Some(secret)),
+            (&["/b", ""], &[], Some("lists no pages")),
+            (&[], &[], Some("lists no pages")),
+        ];
+        for (pages, sitemaps, expected) in cases {
+            let [pages, sitemaps] = [pages, sitemaps].map(|list| list.iter().map(|text| (*text).to_owned()).collect());
+            let found = why_incomplete(&Sitemap { pages, sitemaps });
+            let is_expected = match (&found, expected) {
+                (Some(found), Some(expected)) => found.starts_with(expected),
+                (None, None) => true,
+                _ => false,
+            };
+            assert!(is_expected, "{found:?} {expected:?}");
+        }
+    }
 }

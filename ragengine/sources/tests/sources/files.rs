@@ -142,6 +142,36 @@ async fn a_missing_folder_is_an_error() {
     assert!(error.to_string().contains("/none cannot be read"), "{error}");
 }
 
+/// Whoever writes into a volume may not choose which files of the machine are read.
+#[tokio::test]
+async fn the_path_of_a_folder_follows_links_only_outside_of_volumes() {
+    let mut bench = Bench::new();
+    let root = bench.folder.path().to_owned();
+    write(&root, &[("mounts/claim/docs/deep/a.md", "a"), ("outside/deep/b.md", "secret")]);
+    symlink("../../outside", root.join("mounts/claim/link")).unwrap();
+    symlink("docs", root.join("mounts/claim/inner")).unwrap();
+    symlink("mounts", root.join("configured")).unwrap();
+    let cases = [
+        ("mounts/claim", "mounts", Some("docs/deep/a.md")),
+        ("mounts/claim/docs/deep", "mounts", Some("a.md")),
+        ("configured/claim/docs", "configured", Some("deep/a.md")),
+        ("mounts/claim/link", "elsewhere", Some("deep/b.md")),
+        ("mounts/claim/link", "mounts", None),
+        ("mounts/claim/link/deep", "mounts", None),
+        ("mounts/claim/inner", "mounts", None),
+        ("mounts/claim/../../outside", "mounts", None),
+    ];
+    for (path, mounts, expected) in cases {
+        bench.access.mounts = Some(root.join(mounts));
+        let opened = bench.open(Origin::Folder(Folder { path: root.join(path) })).await;
+        match (opened, expected) {
+            (Ok(opened), Some(expected)) => assert_eq!(paths(&opened), [expected], "{path}"),
+            (Err(error), None) => assert!(error.kind() == "folder" && error.to_string().contains(path), "{error}"),
+            (opened, _) => panic!("{path} in {mounts}: {opened:?}"),
+        }
+    }
+}
+
 #[tokio::test]
 async fn too_many_files_are_an_error() {
     let bench = Bench::new();

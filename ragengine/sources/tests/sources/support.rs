@@ -38,7 +38,8 @@ impl Bench {
         std::fs::create_dir(&work_folder).unwrap();
         let addresses = AddressPolicy::new(ranges.iter().map(|range| range.parse().unwrap()).collect(), Vec::new());
         let limits = Limits { max_files: 100, max_file_bytes: 10_000, ..Limits::default() };
-        Self { access: Access { addresses, proxies: Proxies::default(), work_folder, limits }, folder }
+        let access = Access { addresses, proxies: Proxies::default(), work_folder, mounts: None, limits };
+        Self { access, folder }
     }
 
     /// Sets the timeout of requests.

@@ -33,6 +33,8 @@ impl LocalFile {
 pub(super) struct Walked {
     /// Text files, sorted by path.
     pub files: Vec<LocalFile>,
+    /// Empty text files, such as Python's `__init__.py`. They are not sent, and an emptied file is not a deleted one.
+    pub empty: Vec<LocalFile>,
     /// Messages about entries that could not be read.
     pub unreadable: Vec<String>,
 }
@@ -50,7 +52,9 @@ pub(super) fn walk(path: &Path) -> io::Result<Walked> {
             Ok(entry) if is_text_file(&entry) => {
                 let relative = entry.path().strip_prefix(path).unwrap_or(entry.path());
                 let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-                walked.files.push(LocalFile { relative: parts.join("/"), path: entry.into_path() });
+                let relative = parts.join("/");
+                let files = if is_empty(&entry) { &mut walked.empty } else { &mut walked.files };
+                files.push(LocalFile { relative, path: entry.into_path() });
             }
             Ok(_) => {}
             Err(error) => walked.unreadable.push(error.to_string()),
@@ -59,10 +63,13 @@ pub(super) fn walk(path: &Path) -> io::Result<Walked> {
     Ok(walked)
 }
 
-/// False for empty files, such as Python's `__init__.py`.
 fn is_text_file(entry: &DirEntry) -> bool {
-    let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-    is_file && kind_of(entry.path()).is_some() && entry.metadata().is_ok_and(|metadata| metadata.len() > 0)
+    entry.file_type().is_some_and(|kind| kind.is_file()) && kind_of(entry.path()).is_some()
+}
+
+/// Whether a file is known to be empty. One whose size is unknown is read, which reports the error.
+fn is_empty(entry: &DirEntry) -> bool {
+    entry.metadata().is_ok_and(|metadata| metadata.len() == 0)
 }
 
 /// Reads a file as a document. Errors are messages for the user.
@@ -159,8 +166,11 @@ mod tests {
     #[test]
     fn text_files_are_listed_in_order() {
         let folder = folder();
-        let files: Vec<String> = walk(folder.path()).unwrap().files.into_iter().map(|file| file.relative).collect();
-        assert_eq!(files, ["a/code.rs", "a/notes.txt", "b.md"]);
+        let walked = walk(folder.path()).unwrap();
+        let paths = |files: Vec<LocalFile>| files.into_iter().map(|file| file.relative).collect::<Vec<_>>();
+        assert_eq!(paths(walked.files), ["a/code.rs", "a/notes.txt", "b.md"]);
+        assert_eq!(paths(walked.empty), ["a/__init__.py"]);
+        assert_eq!(walked.unreadable, Vec::<String>::new());
     }
 
     #[test]

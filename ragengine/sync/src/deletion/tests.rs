@@ -87,6 +87,7 @@ fn more_than_half_is_held_back_until_it_is_confirmed() {
     for (what, indexed, current, expected) in cases {
         assert_eq!(plan_deletions(&indexed, &current, &fingerprint(), DeletionMode::Guarded), expected, "{what}");
         let confirmed = plan_deletions(&indexed, &current, &fingerprint(), DeletionMode::Confirmed);
+        assert_eq!(expected.held_back_ids(&confirmed).len() as u64, expected.held_back, "{what}");
         assert_eq!((confirmed.held_back, confirmed.truncated), (0, vec![]), "{what}");
     }
 }
@@ -114,6 +115,7 @@ fn a_file_that_may_be_truncated_keeps_its_documents_until_it_is_confirmed() {
         assert_eq!(named, expected, "{what}");
         let confirmed = plan_deletions(&indexed, &current, &fingerprint(), DeletionMode::Confirmed);
         assert_eq!((confirmed.deleted.len(), confirmed.held_back), (before - rows, 0), "{what}");
+        assert_eq!(found.held_back_ids(&confirmed).len() as u64, held_back, "{what}");
     }
 }
 
@@ -157,7 +159,10 @@ fn an_error_of_the_listing_keeps_the_documents_it_is_about() {
     for (path, extent, kept) in cases {
         let indexed = IndexedFiles::of(&source, paths.map(document).to_vec());
         let mut current = CurrentFiles::default();
-        current.not_listed(&FileError { path: path.to_owned(), message: String::new(), extent });
+        current.not_listed(
+            &SourceName::new("o", "s"),
+            &FileError { path: path.to_owned(), message: String::new(), extent },
+        );
         let deleted = plan_deletions(&indexed, &current, &fingerprint(), DeletionMode::Confirmed).deleted;
         let expected: Vec<_> =
             paths.iter().filter(|path| !kept.contains(path)).map(|path| source.doc_id(path, None)).collect();
@@ -166,10 +171,36 @@ fn an_error_of_the_listing_keeps_the_documents_it_is_about() {
 }
 
 #[test]
+fn a_file_with_a_shortened_path_is_kept_if_its_folder_could_not_be_listed() {
+    let source = SourceName::new("o", "s");
+    let folder = "f".repeat(255);
+    let path = format!("{folder}/{}/{}.md", "##".repeat(50), "x".repeat(30));
+    let document = SourceDocument { doc_id: source.doc_id(&path, None), content_hash: String::new(), revision: None };
+    let indexed = IndexedFiles::of(&source, vec![document.clone()]);
+    let deep = format!("{folder}/{}/", "##".repeat(50));
+    let cases = [
+        (format!("{folder}/"), Extent::Below, true),
+        (deep, Extent::Below, true),
+        (path, Extent::Itself, true),
+        ("other/".to_owned(), Extent::Below, false),
+    ];
+    for (path, extent, is_kept) in cases {
+        let mut current = CurrentFiles::default();
+        current.not_listed(&source, &FileError { path: path.clone(), message: String::new(), extent });
+        let deleted = plan_deletions(&indexed, &current, &fingerprint(), DeletionMode::Confirmed).deleted;
+        let expected = if is_kept { vec![] } else { vec![document.doc_id.clone()] };
+        assert_eq!(deleted, expected, "{path}");
+    }
+}
+
+#[test]
 fn a_file_that_could_not_be_listed_is_not_lost() {
     for (path, extent) in [("0", Extent::Itself), ("0/", Extent::Below)] {
         let mut current = current(&["1"], &[]);
-        current.not_listed(&FileError { path: path.to_owned(), message: String::new(), extent });
+        current.not_listed(
+            &SourceName::new("o", "s"),
+            &FileError { path: path.to_owned(), message: String::new(), extent },
+        );
         // One of three files is missing.
         assert_eq!(
             plan_deletions(&indexed(3), &current, &fingerprint(), DeletionMode::Guarded),
@@ -182,8 +213,14 @@ fn a_file_that_could_not_be_listed_is_not_lost() {
 #[test]
 fn an_object_with_an_invalid_key_does_not_count_as_a_file() {
     let mut current = CurrentFiles::default();
-    current.not_listed(&FileError { path: "0/".to_owned(), message: String::new(), extent: Extent::Below });
-    current.not_listed(&FileError { path: "a//b".to_owned(), message: String::new(), extent: Extent::Itself });
+    current.not_listed(
+        &SourceName::new("o", "s"),
+        &FileError { path: "0/".to_owned(), message: String::new(), extent: Extent::Below },
+    );
+    current.not_listed(
+        &SourceName::new("o", "s"),
+        &FileError { path: "a//b".to_owned(), message: String::new(), extent: Extent::Itself },
+    );
     // One of two files is missing, and no other file exists.
     assert_eq!(plan_deletions(&indexed(2), &current, &fingerprint(), DeletionMode::Guarded), held_back(1));
 }

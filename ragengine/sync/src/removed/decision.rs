@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use ragengine_client::wire::{PutSourceSync, SourceDescription, SourceDocument, SourceOwner, SyncPhase};
+use ragengine_client::wire::{PutSourceSync, SourceDescription, SourceOwner, SyncPhase};
 use ragengine_settings::sync::SyncTask;
 
-use crate::confirmation::confirmation;
+use crate::confirmation::confirmation_of_removal;
 use crate::identity::{SourceName, belongs_to, own_name};
 
 /// Why the deletion of a removed source is held back.
@@ -61,10 +61,7 @@ pub(super) fn held_back(
     kept: KeptReason,
 ) -> Option<PutSourceSync> {
     let revision = source.sync.as_ref().and_then(|sync| sync.revision.clone());
-    let value = confirmation(
-        own_name(&source.name, &task.owner),
-        &format!("removed {}", revision.as_deref().unwrap_or_default()),
-    );
+    let value = confirmation_of_removal(own_name(&source.name), revision.as_deref());
     (!task.confirmations.contains(&value)).then(|| PutSourceSync {
         // The record of a removed source must show the current owner and its deletion policy.
         owner: owner.cloned(),
@@ -76,11 +73,11 @@ pub(super) fn held_back(
     })
 }
 
-/// Whether more than half of all documents would be lost. A document whose content is also in another source is not
-/// lost.
-pub(super) fn loses_most(kept: &[SourceDocument], removed: &[SourceDocument]) -> bool {
-    let contents: HashSet<&str> = kept.iter().map(|document| document.content_hash.as_str()).collect();
-    let lost = removed.iter().filter(|document| !contents.contains(document.content_hash.as_str())).count();
+/// Whether more than half of all documents would be lost, by the hashes of their contents. A document whose content is
+/// also in another source is not lost.
+pub(super) fn loses_most(kept: &[String], removed: &[String]) -> bool {
+    let contents: HashSet<&String> = kept.iter().collect();
+    let lost = removed.iter().filter(|content| !contents.contains(content)).count();
     lost * 2 > kept.len() + removed.len()
 }
 

@@ -9,7 +9,6 @@ use super::Mirror;
 use crate::deletion::FileRead;
 use crate::document::{FileFacts, document};
 use crate::error::SyncError;
-use crate::identity::escaped;
 use crate::outbox::Outgoing;
 use crate::revision::Position;
 
@@ -29,7 +28,7 @@ struct ParseSummary {
 impl Mirror<'_> {
     /// Synchronises the documents of one file.
     pub(super) async fn file(&mut self, opened: &Opened, item: &Item, parser: &mut Parser) -> Result<(), SyncError> {
-        let known = self.indexed.revision(&self.fingerprint, &item.path).map(str::to_owned);
+        let known = self.indexed.revision(&self.fingerprint, &self.name.file(&item.path)).map(str::to_owned);
         match opened.fetch(item, known.as_deref()).await {
             Ok(Fetched::Gone) => {
                 self.gone(item);
@@ -53,19 +52,19 @@ impl Mirror<'_> {
 
     fn stays(&mut self, item: &Item, revision: Option<String>) {
         self.revisions.extend(revision.map(|revision| (item.path.clone(), revision)));
-        self.current.file(escaped(&item.path));
+        self.current.file(self.name.file(&item.path));
     }
 
     /// The file was listed or configured, but does not exist. It is an error if the index has no documents of it;
     /// otherwise they are deleted like those of any removed file.
     fn gone(&mut self, item: &Item) {
-        if !self.indexed.has_file(&item.path) {
+        if !self.indexed.has_file(&self.name.file(&item.path)) {
             self.progress.lock().missed(&item.path, "it does not exist: remove it from the source, or restore it");
         }
     }
 
     fn did_not_arrive(&mut self, item: &Item, error: &FetchError) {
-        self.current.file(escaped(&item.path));
+        self.current.file(self.name.file(&item.path));
         let mut progress = self.progress.lock();
         match error {
             // A retry does not help: the size is part of this revision.
@@ -142,12 +141,12 @@ impl Mirror<'_> {
             Ok(()) | Err(ParseError::Empty) => {
                 let (revision, documents) = (file.revision.clone(), summary.documents);
                 let read = FileRead { revision, documents, is_whole: summary.problems == 0 };
-                self.current.read(escaped(&item.path), read);
+                self.current.read(self.name.file(&item.path), read);
             }
             Err(ParseError::NoWorker(reason)) => return Err(SyncError::Reader(reason)),
             // The documents on the server are kept: outdated documents are better than none.
             Err(error) => {
-                self.current.file(escaped(&item.path));
+                self.current.file(self.name.file(&item.path));
                 self.progress.lock().unreadable(&item.path, &error.to_string());
             }
         }
@@ -175,7 +174,8 @@ impl Mirror<'_> {
                 .unreadable(&item.path, &format!("two of its documents have the id {doc_id}: give them different ids"));
             return Ok(());
         }
-        if self.indexed.has(doc_id, &content_hash(&document.text, &document.metadata), document.revision.as_deref()) {
+        let (path, hash) = (self.name.file(&item.path), content_hash(&document.text, &document.metadata));
+        if self.indexed.has(&path, doc_id, &hash, document.revision.as_deref()) {
             return Ok(());
         }
         self.sent += 1;

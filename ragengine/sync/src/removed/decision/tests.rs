@@ -3,13 +3,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn documents(contents: &[&str]) -> Vec<SourceDocument> {
-    let document = |content: &&str| SourceDocument {
-        doc_id: format!("o.s/{content}"),
-        content_hash: (*content).to_owned(),
-        revision: None,
-    };
-    contents.iter().map(document).collect()
+fn contents(contents: &[&str]) -> Vec<String> {
+    contents.iter().map(|content| (*content).to_owned()).collect()
 }
 
 #[test]
@@ -23,7 +18,7 @@ fn a_removed_source_is_deleted_when_most_documents_are_kept() {
         ("what has taken its place is empty", vec![], vec!["a"], true),
         ("it is empty itself", vec![], vec![], false),
     ] {
-        assert_eq!(loses_most(&documents(&kept), &documents(&removed)), expected, "{what}");
+        assert_eq!(loses_most(&contents(&kept), &contents(&removed)), expected, "{what}");
     }
 }
 
@@ -50,7 +45,8 @@ fn owner(uid: &str, scope: &str, when_gone: WhenOwnerIsGone) -> SourceOwner {
 
 #[test]
 fn a_source_that_the_task_does_not_name_was_removed() {
-    let on_server = ["o.faq", "o.site", "other.faq", "o2.faq"].map(|name| source(name, None)).to_vec();
+    // `o.x` is another owner.
+    let on_server = ["o.faq", "o.site", "other.faq", "o2.faq", "o.x.faq"].map(|name| source(name, None)).to_vec();
     let me = owner("u", "s", WhenOwnerIsGone::Retain);
     for (named, removed) in [(&["faq"][..], &["o.site"][..]), (&["faq", "site"], &[]), (&["new"], &["o.faq", "o.site"])]
     {
