@@ -380,7 +380,8 @@ async fn a_cron_job_follows_the_specification_and_its_jobs_reach_the_status() {
     let mut pod = json!(*pod.unwrap());
     pod["metadata"]["namespace"] = json!("tests");
     pod["metadata"]["labels"] = labels;
-    pod["metadata"]["ownerReferences"][0]["uid"] = json!("j");
+    pod["metadata"]["ownerReferences"][0]["uid"] =
+        server.get("jobs", "docs-backup-1").unwrap()["metadata"]["uid"].clone();
     server.put("pods", pod);
     until("BackupCompleted", &server, || reason() == Some(Reason::BackupCompleted)).await;
     let shown = status_on(&server, "docs").backup.unwrap();

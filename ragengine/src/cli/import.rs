@@ -52,7 +52,7 @@ async fn send(arguments: &ImportKaito, index: &str, documents: Vec<ImportedDocum
     let known = known_documents(&client, index, &arguments.source).await?;
     let bar = progress_bar(documents.len() as u64, "documents");
     let mut sending = Sending::new(&client, index, &known);
-    for ImportedDocument { doc_id, text, metadata } in documents {
+    for ImportedDocument { doc_id, text, metadata, chunks: _ } in documents {
         let source = Some(arguments.source.clone());
         sending.add(Document { doc_id: Some(doc_id), text, metadata, source, revision: None }).await?;
         bar.inc(1);

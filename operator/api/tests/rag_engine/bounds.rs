@@ -216,6 +216,7 @@ fn the_server_accepts_values_at_the_bounds() {
 #[test]
 fn the_server_accepts_the_longest_texts() {
     let words = format!("[{}]", vec!["\u{10400}".repeat(50); 100].join(", "));
+    let issuers = "modes: [jwt], jwt: [{issuer: 'https://i', audience: a, jwksUrl: 'https://i/keys'}]";
     for settings in [
         format!("rerank: {{temporalWords: {words}, comparisonWords: {words}}}"),
         format!("interactions: {{providerName: {}}}", "p".repeat(200)),
@@ -224,8 +225,12 @@ fn the_server_accepts_the_longest_texts() {
         format!("citations: {{insufficientPhrases: {words}, fallbackMessage: {}}}", "\u{10400}".repeat(250)),
         format!("events: {{url: 'amqp://a', exchange: {}}}", "e".repeat(127)),
         format!("auth: {{sessionToken: {{keyPrefix: {}}}}}", "p".repeat(200)),
-        format!("auth: {{defaultAccess: {{read: ['serviceAccount:{}/{}']}}}}", "a".repeat(63), "b".repeat(253)),
-        format!("auth: {{defaultAccess: {{write: ['user:{}']}}}}", "a".repeat(327)),
+        format!(
+            "auth: {{{issuers}, defaultAccess: {{read: ['serviceAccount:{}/{}']}}}}",
+            "a".repeat(63),
+            "b".repeat(253)
+        ),
+        format!("auth: {{{issuers}, defaultAccess: {{write: ['user:{}']}}}}", "a".repeat(327)),
         "interactions: {overlapThreshold: adaptive, maxCharsByModel: {a: 1, b: 10000000}}".to_owned(),
     ] {
         assert_eq!(refusals(&engine(&settings), None), Vec::<String>::new(), "{settings}");

@@ -5,16 +5,7 @@ use super::*;
 /// A header of FAISS.
 fn head(kind: &[u8; 4], dimensions: i32, count: i64, metric: i32) -> Vec<u8> {
     let unused = (1_i64 << 20).to_le_bytes();
-    [
-        &kind[..],
-        &dimensions.to_le_bytes(),
-        &count.to_le_bytes(),
-        &unused,
-        &unused,
-        &[1],
-        &metric.to_le_bytes(),
-    ]
-    .concat()
+    [&kind[..], &dimensions.to_le_bytes(), &count.to_le_bytes(), &unused, &unused, &[1], &metric.to_le_bytes()].concat()
 }
 
 fn flat_file(kind: &[u8; 4], dimensions: i32, values: &[f32]) -> Vec<u8> {

@@ -24,7 +24,8 @@ fn changed(file: &str, content: &[u8]) -> tempfile::TempDir {
 
 /// The vectors of all chunks of a persisted index.
 fn vectors(name: &str) -> Vec<(String, Vec<f32>)> {
-    let (index, vectors) = (PersistedIndex::read(&fixture(name)).unwrap(), PersistedVectors::open(&fixture(name)).unwrap());
+    let (index, vectors) =
+        (PersistedIndex::read(&fixture(name)).unwrap(), PersistedVectors::open(&fixture(name)).unwrap());
     assert_eq!(vectors.dimensions(), 8);
     let chunks = index.documents.into_iter().flat_map(|document| document.chunks);
     chunks.map(|chunk| (chunk.text, vectors.of(&chunk.node_id).unwrap())).collect()

@@ -146,12 +146,9 @@ impl KeptIndex<'_> {
 
     /// The vector of a chunk, of length 1.
     fn vector(&self, node_id: &str) -> anyhow::Result<Vec<f32>> {
-        let vector = self.vectors.of(node_id).context("import without --keep-vectors")?;
+        let vector = self.vectors.of(node_id).context("the vectors cannot be kept: import without --keep-vectors")?;
         let length = dot(&vector, &vector).sqrt();
-        ensure!(
-            length.is_normal(),
-            "the vector of chunk '{node_id}' has no direction: import without --keep-vectors"
-        );
+        ensure!(length.is_normal(), "the vector of chunk '{node_id}' has no direction: import without --keep-vectors");
         Ok(vector.iter().map(|value| value / length).collect())
     }
 }
