@@ -46,7 +46,9 @@ async fn a_chunk_that_fits_is_whole() {
 
 #[tokio::test]
 async fn a_chunk_of_which_not_even_a_sentence_fits_is_not_called_irrelevant() {
-    let sentence = "the annual tax return is due in May and ".repeat(25);
+    let clause =
+        |number: usize| format!("rule {number} says that the annual tax return is due in May of each year, and ");
+    let sentence: String = (1..=16).map(clause).collect();
     let (answer, upstream) = asked(100, &json!({"doc_id": "rules", "text": sentence})).await;
     let said = json!("Relevant passages were found, but none fits into the context.");
     assert_eq!((&answer["answer"], &answer["citations"]), (&said, &json!([])));
