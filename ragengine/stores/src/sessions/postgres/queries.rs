@@ -23,9 +23,10 @@ macro_rules! newest {
     };
 }
 
-/// Parameters: engine, owner, session, time, expiry, turns, bytes, first number of a new session. Takes the next number.
-/// Returns it in each row with the newest turns, or with nulls if there are none. An expired session begins again with
-/// the first number, without its turns. Two that take a number at the same time get different ones: the second waits for the row of the first.
+/// Parameters: engine, owner, session, time, expiry, turns, bytes, first number of a new session. Takes the next number,
+/// and returns it in each row with the newest turns, or with nulls if there are none. An expired session begins again
+/// with the first number, without its turns. Two that take a number at the same time get different ones: the second
+/// waits for the row of the first.
 pub(super) const JOIN: &str = concat!(
     "WITH session AS (
     INSERT INTO ragengine_session AS s (engine, owner, id, seq, cleared, expires_at, created_at)
@@ -88,13 +89,14 @@ SELECT keeps, keeps AND EXISTS (
 )
 FROM session";
 
-/// Parameters: engine, owner, session, turns at most. Deletes the oldest if there are more.
+/// Parameters: engine, owner, session, turns at most. Deletes the oldest if there are more. As an expression, the inner
+/// query is run once; as a table, it may be run for each turn.
 pub(super) const SHORTEN: &str = "
-DELETE FROM ragengine_turn t USING (
+DELETE FROM ragengine_turn
+WHERE engine = $1 AND owner = $2 AND id = $3 AND seq <= (
     SELECT seq FROM ragengine_turn WHERE engine = $1 AND owner = $2 AND id = $3
     ORDER BY seq DESC OFFSET $4 LIMIT 1
-) last
-WHERE t.engine = $1 AND t.owner = $2 AND t.id = $3 AND t.seq <= last.seq";
+)";
 
 /// Parameters: engine, owner, session, time. Its turns go with it.
 pub(super) const DELETE_EXPIRED: &str = "
