@@ -234,7 +234,7 @@ fn children(node: &Rc<Node>) -> Vec<Rc<Node>> {
 
 fn tag(node: &Rc<Node>) -> &str {
     match &node.data {
-        NodeData::Element { name, .. } => &*name.local,
+        NodeData::Element { name, .. } => &name.local,
         _ => "",
     }
 }
