@@ -78,7 +78,7 @@ impl KeptIndex<'_> {
         {
             warn!(index = name, %error, "the index of the samples could not be deleted: delete it");
         }
-        let (manifest, header, embedded) = read_samples(&backup?)?;
+        let Samples { manifest, header, embedded } = read_samples(&backup?)?;
         let (here, there) = (self.vectors.dimensions(), header.record.dimensions);
         let model = &header.record.model;
         ensure!(
@@ -168,8 +168,15 @@ fn samples<'a>(documents: &'a [ImportedDocument]) -> Vec<Document> {
     chunks.into_iter().map(document).collect()
 }
 
-/// The beginnings of the backup and of its index, and the first vector of each sample, by its id.
-fn read_samples(file: &Path) -> anyhow::Result<(Manifest, IndexHeader, Vec<(String, Vec<f32>)>)> {
+/// A backup of the index of samples.
+struct Samples {
+    manifest: Manifest,
+    header: IndexHeader,
+    /// The first vector of each sample, by its id.
+    embedded: Vec<(String, Vec<f32>)>,
+}
+
+fn read_samples(file: &Path) -> anyhow::Result<Samples> {
     let (mut manifest, mut header, mut embedded) = (None, None, Vec::new());
     let mut document = None;
     let source = BufReader::new(File::open(file)?);
@@ -187,7 +194,7 @@ fn read_samples(file: &Path) -> anyhow::Result<(Manifest, IndexHeader, Vec<(Stri
     })?;
     let (Some(manifest), Some(header)) = (manifest, header) else { bail!("the server sent a backup without an index") };
     ensure!(!embedded.is_empty(), "the server embedded none of the samples");
-    Ok((manifest, header, embedded))
+    Ok(Samples { manifest, header, embedded })
 }
 
 /// The hash is that of no text: when the document changes, its chunks are embedded anew.
