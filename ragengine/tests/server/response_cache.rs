@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::response::Response;
 use ragengine::access::Caller;
@@ -10,9 +10,8 @@ use ragengine_stores::{NewVote, Rating};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::postgres::test_postgres::TestPostgres;
 use crate::support::upstream::{Upstream, completion, json_reply};
-use crate::support::{FACTS, Server, settings};
+use crate::support::{FACTS, Server};
 
 const QUESTION: &str = "When is the annual tax return due?";
 
@@ -241,43 +240,6 @@ async fn equal_questions_do_not_wait_for_an_answer_that_is_not_kept() {
     for question in asked {
         assert_eq!(question.await.unwrap(), "miss");
     }
-}
-
-/// The answer has been recorded, so it needs the database only to find out whether its question got a down vote.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_answer_does_not_wait_long_to_be_kept() {
-    let (gate, postgres, data) = (Arc::new(Semaphore::new(0)), TestPostgres::start(), tempfile::tempdir().unwrap());
-    let (upstream, options) = (gated(&gate).await, postgres.options("default"));
-    let password = data.path().join("password");
-    std::fs::write(&password, options.password.unwrap_or_default()).unwrap();
-    let yaml = format!(
-        "{{inferenceService: {{url: '{}'}}, retrieval: {{maxDistance: 1.1}}, cache: {{minSimilarity: 0.5}}, \
-         postgres: {{url: '{}', password: {{file: {}}}}}, feedback: {{store: postgres}}, \
-         endpoints: {{chat: {{reformulate: false}}}}}}",
-        upstream.url,
-        options.url,
-        password.display()
-    );
-    let server = Arc::new(Server::start_in(settings(&data, &yaml)).await);
-    server.add("docs", &FACTS).await;
-    let asking = Arc::clone(&server);
-    let first = tokio::spawn(async move { ask(&asking, "/chat", &json!({"query": QUESTION})).await.0 });
-    while upstream.received().is_empty() || postgres.sql("SELECT count(*) FROM ragengine_answer") == "0" {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    postgres.freeze(true);
-    let began = Instant::now();
-    gate.add_permits(1);
-    let answered = first.await;
-    let waited = began.elapsed();
-    postgres.freeze(false);
-    assert_eq!(answered.unwrap(), "miss");
-    // Without an answer of the database, it would be 1 s.
-    assert!(waited < Duration::from_millis(900), "{waited:?}");
-    // It is kept afterwards.
-    let background = server.app.loaded().unwrap().stores.background();
-    assert!(background.has_ended(Duration::from_secs(20)).await);
-    assert_eq!(ask(&server, "/chat", &json!({"query": QUESTION})).await.0, "hit");
 }
 
 #[tokio::test(flavor = "multi_thread")]
