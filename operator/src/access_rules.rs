@@ -65,11 +65,11 @@ pub fn default_access(auth: &Auth) -> AccessRules {
     AccessRules { read: read.unwrap_or(of_server.read), write: write.unwrap_or(of_server.write) }
 }
 
-/// Whether an Index has filled its index: it has documents there, or a synchronisation has succeeded. Only the operator
-/// writes the status of an Index.
+/// Whether an Index has put documents into its index. While their number is not known, a synchronisation that has
+/// succeeded is taken for it. Only the operator writes the status of an Index.
 pub fn has_filled(index: &Index) -> bool {
     let status = index.status.as_ref();
-    status.is_some_and(|status| status.last_success_time.is_some() || status.documents.is_some_and(|count| count > 0))
+    status.is_some_and(|status| status.documents.map_or(status.last_success_time.is_some(), |count| count > 0))
 }
 
 /// What the rules of Indexes apply to.

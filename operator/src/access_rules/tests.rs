@@ -75,6 +75,7 @@ fn only_an_index_that_has_filled_its_index_gives_more_than_the_default() {
         ("never synchronised", json!({"status": {}}), None, &nobody),
         ("never seen", json!({"status": null}), None, &nobody),
         ("no documents", json!({"status": {"documents": 0}}), None, &nobody),
+        ("synchronised nothing", json!({"status": {"documents": 0, "lastSuccessTime": time}}), None, &nobody),
         ("leaving", json!({"deletedAt": time}), None, &nobody),
         ("documents of a deleted Index", json!({}), Some("salaries"), &nobody),
     ] {

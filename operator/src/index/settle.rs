@@ -150,7 +150,9 @@ impl Held {
     fn of(named: &[(&str, Option<&SourceSync>)], removed: &[(&str, &SourceSync)]) -> Self {
         let mut held = Self::default();
         let named = named.iter().filter_map(|(name, sync)| Some((*name, (*sync)?)));
-        for (name, sync) in named.chain(removed.iter().copied()).filter(|(_, sync)| sync.held_back > 0) {
+        // A synchronisation that failed only repeats what the one before it held back.
+        let holds = |sync: &SourceSync| sync.held_back > 0 && sync.phase == SyncPhase::Complete;
+        for (name, sync) in named.chain(removed.iter().copied()).filter(|(_, sync)| holds(sync)) {
             let documents = counted(sync.held_back, "document");
             let why = match &sync.message {
                 Some(message) => format!(" ({})", shortened(message, MAX_TEXT_BYTES)),

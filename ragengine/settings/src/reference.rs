@@ -18,7 +18,7 @@ pub fn markdown_reference() -> String {
          The file never contains a secret: a field of the type *secret* is `{{file: PATH}}` or `{{env: NAME}}`.\n\n\
          | setting | type | default | meaning |\n|---|---|---|---|\n{settings}\n\
          ## Environment\n\nAn environment variable that is set and not empty overrides its setting. \
-         `RUST_LOG` overrides `log.level`. `RAGENGINE_SERVER` is the server that the other commands use, \
+         `RUST_LOG` overrides `log.level`. `RAGENGINE_SERVER` is the server that the other commands with `--server` use, \
          and `RAGENGINE_WRITE_TOKEN` is its write token.\n\n\
          | variable | setting |\n|---|---|\n{environment}"
     )

@@ -59,10 +59,10 @@ impl SyncTask {
     ///
     /// [`TaskNameError`] with the first name that cannot be used.
     pub fn check_names(&self) -> Result<(), TaskNameError> {
-        check_name("owner", &self.owner, &['/', '#'])?;
+        check_name("owner", &self.owner, &['.', '_', '-'])?;
         let mut names = HashSet::new();
         for source in &self.sources {
-            check_name("name of a source", &source.name, &['.', '/', '#'])?;
+            check_name("name of a source", &source.name, &['_', '-'])?;
             if !names.insert(source.name.as_str()) {
                 return Err(TaskNameError(format!("two sources have the name '{}': rename one of them", source.name)));
             }
@@ -71,16 +71,20 @@ impl SyncTask {
     }
 }
 
-fn check_name(what: &str, name: &str, refused: &[char]) -> Result<(), TaskNameError> {
+/// The letters that the server takes in the name of a source, which is OWNER.NAME there.
+fn check_name(what: &str, name: &str, marks: &[char]) -> Result<(), TaskNameError> {
     if name.is_empty() {
         return Err(TaskNameError(format!("the {what} is empty: give one")));
     }
-    match name.chars().find(|letter| refused.contains(letter) || letter.is_control()) {
-        Some(letter) => {
-            Err(TaskNameError(format!("the {what} '{}' contains {letter:?}: rename it", name.escape_debug())))
-        }
-        None => Ok(()),
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || marks.contains(&letter);
+    if let Some(letter) = name.chars().find(|letter| !is_allowed(*letter)) {
+        return Err(TaskNameError(format!("the {what} '{}' contains {letter:?}: rename it", name.escape_debug())));
     }
+    if name.starts_with(marks) || name.ends_with(marks) {
+        let message = format!("the {what} '{name}' does not begin and end with a letter or a digit: rename it");
+        return Err(TaskNameError(message));
+    }
+    Ok(())
 }
 
 /// Settings of an index. A field that is not set uses the server's default.

@@ -7,13 +7,17 @@ use crate::SourceError;
 pub struct Filter {
     include: Option<GlobSet>,
     exclude: GlobSet,
+    /// What a selected path begins with: for each pattern of `include`, the part before its first wildcard. Empty
+    /// without `include`.
+    beginnings: Vec<String>,
 }
 
 impl Filter {
     /// Compiles the patterns. `*` does not match a slash, `**` does.
     pub fn new(include: &[String], exclude: &[String]) -> Result<Self, SourceError> {
+        let beginnings = include.iter().map(|pattern| beginning(pattern).to_owned()).collect();
         let include = if include.is_empty() { None } else { Some(compile(include)?) };
-        Ok(Self { include, exclude: compile(exclude)? })
+        Ok(Self { include, exclude: compile(exclude)?, beginnings })
     }
 
     /// Whether a path is selected.
@@ -21,11 +25,20 @@ impl Filter {
         self.include.as_ref().is_none_or(|include| include.is_match(path)) && !self.exclude.is_match(path)
     }
 
-    /// Whether a pattern such as `private/**` excludes every file that the folder may contain.
+    /// Whether no file that the folder may contain is selected: no pattern of `include` leads into it, or a pattern such
+    /// as `private/**` excludes them all.
     pub fn excludes_all_below(&self, folder: &str) -> bool {
+        let folder = format!("{folder}/");
+        let leads_into = |beginning: &String| beginning.starts_with(&folder) || folder.starts_with(beginning.as_str());
+        let is_outside = self.include.is_some() && !self.beginnings.iter().any(leads_into);
         // No file has such a name, so only a pattern for all files matches it.
-        self.exclude.is_match(format!("{folder}/\0\0\0/\0\0\0\0/\0\0\0\0\0"))
+        is_outside || self.exclude.is_match(format!("{folder}\0\0\0/\0\0\0\0/\0\0\0\0\0"))
     }
+}
+
+/// The part of a pattern before its first wildcard.
+fn beginning(pattern: &str) -> &str {
+    pattern.find(['*', '?', '[', '{', '\\']).map_or(pattern, |end| &pattern[..end])
 }
 
 fn compile(patterns: &[String]) -> Result<GlobSet, SourceError> {
@@ -92,6 +105,29 @@ mod tests {
         ];
         for (exclude, folder, expected) in cases {
             assert_eq!(filter(&[], exclude).unwrap().excludes_all_below(folder), *expected, "{folder} {exclude:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_may_be_outside_all_included_ones() {
+        let cases: &[(&[&str], &str, bool)] = &[
+            (&[], "other", false),
+            (&["docs/**"], "other", true),
+            (&["docs/**"], "docs", false),
+            (&["docs/**"], "docs/old", false),
+            (&["docs/**"], "docs-old", true),
+            (&["docs/**"], "doc", true),
+            (&["docs/guides/*.md"], "docs", false),
+            (&["docs/guides/*.md"], "docs/other", true),
+            (&["doc*/a.md"], "docs", false),
+            (&["**/*.md"], "any", false),
+            (&["{docs,guides}/*.md"], "any", false),
+            (&["docs/**", "*.md"], "any", false),
+            (&["docs/a.md"], "docs", false),
+            (&["docs/a.md"], "docs/b", true),
+        ];
+        for (include, folder, expected) in cases {
+            assert_eq!(filter(include, &[]).unwrap().excludes_all_below(folder), *expected, "{folder} {include:?}");
         }
     }
 

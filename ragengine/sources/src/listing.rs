@@ -6,6 +6,9 @@ use crate::{Extent, FileError, Item, SourceError, path};
 /// The maximum number of listed entries per permitted file.
 const ENTRIES_PER_FILE: usize = 20;
 
+/// The maximum number of entries whose errors are kept. The names of more could need all of the memory.
+const MAX_ERRORS: usize = 10_000;
+
 /// The path of an error about the whole source.
 const ROOT: &str = "/";
 
@@ -121,7 +124,11 @@ impl ListingBuilder {
     }
 
     fn add_failed(&mut self, error: FileError) -> Result<(), SourceError> {
-        self.listing.errors.push(error);
+        match self.listing.errors.len() {
+            0..MAX_ERRORS => self.listing.errors.push(error),
+            MAX_ERRORS => self.listing.errors.push(too_many_errors()),
+            _ => {}
+        }
         if self.listing.errors.len() > self.max_files { Err(self.too_many()) } else { Ok(()) }
     }
 
@@ -142,6 +149,12 @@ impl ListingBuilder {
         listing.errors.sort_by(|left, right| left.path.cmp(&right.path));
         listing
     }
+}
+
+/// Stands for all further errors. Which entries they are about is not known, so all documents are kept.
+fn too_many_errors() -> FileError {
+    let message = format!("more than {MAX_ERRORS} entries cannot be read: exclude them, or correct them");
+    FileError { path: ROOT.to_owned(), message, extent: Extent::Everything }
 }
 
 #[cfg(test)]
@@ -209,6 +222,16 @@ mod tests {
 
         let mut errors = builder(1);
         assert!(errors.add_error("a", "x").is_ok() && errors.add_error("b", "x").is_err());
+    }
+
+    #[test]
+    fn the_errors_of_a_listing_have_a_bound() {
+        let mut builder = builder(100_000);
+        (0..MAX_ERRORS + 5).for_each(|number| builder.add_error(format!("{number}"), "x").unwrap());
+        let errors = builder.finish().errors;
+        let of_all: Vec<_> = errors.iter().filter(|error| error.extent == Extent::Everything).collect();
+        assert_eq!((errors.len(), of_all.len()), (MAX_ERRORS + 1, 1));
+        assert!(of_all[0].message.contains("more than 10000 entries"), "{}", of_all[0].message);
     }
 
     #[test]

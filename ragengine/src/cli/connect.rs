@@ -82,6 +82,12 @@ pub fn with_advice(error: anyhow::Error) -> anyhow::Error {
         Some(refused) if refused.is_unauthorized() => {
             anyhow!("{refused}: give the token with --token-file PATH, or in {TOKEN_VARIABLE}")
         }
+        Some(untrusted @ ClientError::Untrusted { .. }) => {
+            anyhow!(
+                "{untrusted}: add the certificate of its authority to those of the system, or name its file in \
+                 serverCaFiles of the task"
+            )
+        }
         Some(unreachable) if unreachable.is_unreachable() => {
             anyhow!("{unreachable}: start the server with `ragengine serve`, or give another URL with --server")
         }

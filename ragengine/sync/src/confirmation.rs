@@ -5,7 +5,7 @@ const DIGITS: usize = 12;
 
 /// The value that confirms the held back deletion of these documents of a source. It does not depend on the files that
 /// are there, because a source that changes all the time could otherwise never be confirmed. After the deletion, the
-/// index has another revision, and the value confirms nothing.
+/// index has another revision, and the value confirms nothing until the source is restored to the same revision.
 pub fn confirmation_of_documents(source: &str, revision_before: Option<&str>, mut doc_ids: Vec<&str>) -> String {
     doc_ids.sort_unstable();
     let revision = revision_before.unwrap_or_default();

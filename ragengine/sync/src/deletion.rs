@@ -111,6 +111,9 @@ impl CurrentFiles {
 pub enum DeletionMode {
     /// Suspicious deletions are held back until they are confirmed.
     Guarded,
+    /// The same after a synchronisation that held deletions back. That one sent the source's new files, so half of the
+    /// files is no measure any more: all deletions are held back.
+    HeldBackBefore,
     /// The user has confirmed the deletions.
     Confirmed,
 }
@@ -148,7 +151,7 @@ pub struct TruncatedFile {
 /// Decides which documents are deleted. Two rules hold deletions back until they are confirmed:
 ///
 /// - If the source is suddenly empty, or has lost more than half of its files, all documents are kept: a broken mount
-///   must not empty an index.
+///   must not empty an index. The next synchronisations keep them too, however many new files there are.
 /// - If a file has no documents any more, has fewer than half of them, or has parse errors, its documents are kept: it
 ///   may still be being written.
 ///
@@ -159,9 +162,9 @@ pub fn plan_deletions(
     fingerprint: &ReaderFingerprint,
     mode: DeletionMode,
 ) -> DeletionPlan {
-    let guarded = mode == DeletionMode::Guarded;
+    let guarded = mode != DeletionMode::Confirmed;
     let losses = Losses::of(indexed, current, fingerprint);
-    let keeps_all = guarded && losses.look_like_an_accident(current);
+    let keeps_all = guarded && losses.look_like_an_accident(current, mode);
     let mut plan = DeletionPlan::default();
     for (path, documents) in indexed.files() {
         let doc_ids = documents.iter().map(IndexedDocument::doc_id);
@@ -208,8 +211,9 @@ impl<'a> Losses<'a> {
         self.revisions.get(path).is_some_and(|revision| current.contents.contains(*revision))
     }
 
-    fn look_like_an_accident(&self, current: &CurrentFiles) -> bool {
-        self.lost > 0 && (current.files.is_empty() || self.lost * 2 > self.files_before)
+    fn look_like_an_accident(&self, current: &CurrentFiles, mode: DeletionMode) -> bool {
+        let were_held_back = mode == DeletionMode::HeldBackBefore;
+        self.lost > 0 && (were_held_back || current.files.is_empty() || self.lost * 2 > self.files_before)
     }
 }
 

@@ -11,7 +11,7 @@ use tracing::{info, warn};
 use crate::error::SyncError;
 use crate::identity::SourceName;
 use crate::progress::SyncProgress;
-use crate::record::Record;
+use crate::record::{Before, Record};
 use crate::removed::{Removed, remove};
 use crate::server::Server;
 use crate::source::{Mirror, Mirrored};
@@ -97,36 +97,37 @@ async fn one(
     let record = Record::begin(server, &on_server, &task.sync_id, owner).await?;
     let progress = Mutex::new(SyncProgress::default());
     let mirror = Mirror::new(server, source, &name, &progress);
-    let before = record.revision_before.as_deref();
     let mirrored = tokio::select! {
-        mirrored = mirror.run(&tools.access, &mut tools.parser, &task.confirmations, before) => mirrored,
+        mirrored = mirror.run(&tools.access, &mut tools.parser, &task.confirmations, &record.before) => mirrored,
         lost = record.keep(&progress) => Err(lost),
     };
     let progress = progress.into_inner();
     log_result(&on_server, &progress, &mirrored);
     if !matches!(mirrored, Err(SyncError::Busy(_))) {
-        record.end(&final_record(&task.sync_id, &progress, &mirrored, record.revision_before.clone())).await?;
+        record.end(&final_record(&task.sync_id, &progress, &mirrored, record.before.clone())).await?;
     }
     let Mirrored { sent, deleted, held_back, confirmation, .. } = mirrored?;
     Ok(SyncOutcome { sent, deleted, held_back, confirmation, errors: progress.error_count() })
 }
 
-/// The final record of a source. Its revision changes only if all files of the new revision arrived.
+/// The final record of a source. Its revision changes only if all files of the new revision arrived. After a failure it
+/// still says how many deletions were held back, because the next synchronisation must not forget them.
 fn final_record(
     sync_id: &str,
     progress: &SyncProgress,
     mirrored: &Result<Mirrored, SyncError>,
-    revision_before: Option<String>,
+    before: Before,
 ) -> PutSourceSync {
     match mirrored {
         Ok(mirrored) => PutSourceSync {
-            revision: mirrored.revision.clone().or(revision_before),
+            revision: mirrored.revision.clone().or(before.revision),
             held_back: mirrored.held_back,
             confirmation: mirrored.confirmation.clone(),
             ..progress.record(sync_id, SyncPhase::Complete)
         },
         Err(error) => PutSourceSync {
-            revision: revision_before,
+            revision: before.revision,
+            held_back: before.held_back,
             message: Some(error.to_string().chars().take(1000).collect()),
             ..progress.record(sync_id, SyncPhase::Failed)
         },
@@ -158,14 +159,14 @@ mod tests {
 
     #[test]
     fn the_revision_changes_only_when_all_files_arrived() {
-        let before = Some("r1".to_owned());
+        let before = Before { revision: Some("r1".to_owned()), held_back: 2 };
         let words = |mirrored| final_record("a", &SyncProgress::of(3), &mirrored, before.clone());
         let all = words(Ok(Mirrored { revision: Some("r2".into()), ..Mirrored::default() }));
         assert_eq!((all.phase, all.revision.as_deref(), all.total), (SyncPhase::Complete, Some("r2"), 3));
         let held = words(Ok(Mirrored { held_back: 7, ..Mirrored::default() }));
         assert_eq!((held.phase, held.revision.as_deref(), held.held_back), (SyncPhase::Complete, Some("r1"), 7));
         let failed = words(Err(SyncError::Server(ClientError::Token)));
-        assert_eq!((failed.phase, failed.revision.as_deref()), (SyncPhase::Failed, Some("r1")));
+        assert_eq!((failed.phase, failed.revision.as_deref(), failed.held_back), (SyncPhase::Failed, Some("r1"), 2));
         assert!(failed.message.is_some_and(|message| message.contains("token")));
     }
 }

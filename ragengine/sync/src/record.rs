@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use ragengine_client::wire::{PutSourceSync, SourceOwner, SyncPhase};
+use ragengine_client::wire::{PutSourceSync, SourceDescription, SourceOwner, SyncPhase};
 use tokio::time::{Instant, sleep};
 
 use crate::error::SyncError;
@@ -18,13 +18,28 @@ const RENEWAL: Duration = Duration::from_secs(10);
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(90);
 const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 
+/// What the previous synchronisation left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Before {
+    /// The revision that the index holds.
+    pub revision: Option<String>,
+    /// The number of documents whose deletion was held back.
+    pub held_back: u64,
+}
+
+impl Before {
+    fn of(source: SourceDescription) -> Self {
+        source.sync.map_or_else(Self::default, |sync| Self { revision: sync.revision, held_back: sync.held_back })
+    }
+}
+
 /// The record of a source, locked by this synchronisation.
 pub struct Record<'a> {
     server: &'a Server,
     source: &'a str,
     sync_id: &'a str,
-    /// The revision that the index held before this synchronisation.
-    pub revision_before: Option<String>,
+    /// What the previous synchronisation left.
+    pub before: Before,
 }
 
 impl<'a> Record<'a> {
@@ -40,9 +55,13 @@ impl<'a> Record<'a> {
         sync_id: &'a str,
         owner: Option<&SourceOwner>,
     ) -> Result<Self, SyncError> {
-        let before = server.source(source).await?;
+        let before = Before::of(server.source(source).await?);
         let began = Instant::now();
-        let first = PutSourceSync { owner: owner.cloned(), ..PutSourceSync::new(sync_id, SyncPhase::Running) };
+        let first = PutSourceSync {
+            owner: owner.cloned(),
+            held_back: before.held_back,
+            ..PutSourceSync::new(sync_id, SyncPhase::Running)
+        };
         loop {
             match server.put_record(source, &first).await {
                 Ok(_) => break,
@@ -50,8 +69,7 @@ impl<'a> Record<'a> {
                 Err(error) => return Err(SyncError::of_record(error)),
             }
         }
-        let revision_before = before.sync.and_then(|sync| sync.revision);
-        Ok(Self { server, source, sync_id, revision_before })
+        Ok(Self { server, source, sync_id, before })
     }
 
     /// Renews the record while the future is polled. Returns only when the record is lost.
@@ -59,7 +77,8 @@ impl<'a> Record<'a> {
         loop {
             sleep(RENEWAL).await;
             let now = PutSourceSync {
-                revision: self.revision_before.clone(),
+                revision: self.before.revision.clone(),
+                held_back: self.before.held_back,
                 ..progress.lock().record(self.sync_id, SyncPhase::Running)
             };
             if let Err(error) = self.server.put_record(self.source, &now).await {

@@ -18,6 +18,7 @@ use crate::identity::{SourceName, unescaped};
 use crate::indexed_files::IndexedFiles;
 use crate::outbox::{Outbox, Refused};
 use crate::progress::SyncProgress;
+use crate::record::Before;
 use crate::revision::ReaderFingerprint;
 use crate::server::Server;
 
@@ -77,7 +78,8 @@ impl<'a> Mirror<'a> {
         }
     }
 
-    /// Sends new and changed documents, and then deletes removed ones. The index had `revision_before` of the source.
+    /// Sends new and changed documents, and then deletes removed ones, unless that looks like an accident. `before` is what the previous
+    /// synchronisation left.
     ///
     /// # Errors
     ///
@@ -88,7 +90,7 @@ impl<'a> Mirror<'a> {
         access: &Access,
         parser: &mut Parser,
         confirmations: &[String],
-        revision_before: Option<&str>,
+        before: &Before,
     ) -> Result<Mirrored, SyncError> {
         let on_server = self.server.documents(&self.name.on_server()).await?;
         self.indexed = IndexedFiles::of(self.name, on_server);
@@ -102,7 +104,7 @@ impl<'a> Mirror<'a> {
         let refused = self.outbox.flush(self.server).await?;
         self.note(&refused);
         let revision = opened.revision().map_or_else(|| revision_of(&self.revisions), str::to_owned);
-        let (plan, confirmation) = self.plan(confirmations, revision_before);
+        let (plan, confirmation) = self.plan(confirmations, before);
         let deleted = self.delete(&plan).await?;
         let is_whole = self.progress.lock().is_complete() && plan.held_back == 0;
         Ok(Mirrored {
@@ -115,15 +117,16 @@ impl<'a> Mirror<'a> {
     }
 
     /// The deletions, and the value that confirms those that are held back.
-    fn plan(&self, confirmations: &[String], revision_before: Option<&str>) -> (DeletionPlan, Option<String>) {
+    fn plan(&self, confirmations: &[String], before: &Before) -> (DeletionPlan, Option<String>) {
         let plan = |mode| plan_deletions(&self.indexed, &self.current, &self.fingerprint, mode);
-        let guarded = plan(DeletionMode::Guarded);
+        let was_held_back = before.held_back > 0;
+        let guarded = plan(if was_held_back { DeletionMode::HeldBackBefore } else { DeletionMode::Guarded });
         if guarded.held_back == 0 {
             return (guarded, None);
         }
         let confirmed = plan(DeletionMode::Confirmed);
         let held_back = guarded.held_back_ids(&confirmed);
-        let value = confirmation_of_documents(&self.source.name, revision_before, held_back);
+        let value = confirmation_of_documents(&self.source.name, before.revision.as_deref(), held_back);
         if confirmations.contains(&value) { (confirmed, None) } else { (guarded, Some(value)) }
     }
 

@@ -143,6 +143,8 @@ impl Hanging {
         while texts.last().is_some_and(String::is_empty) {
             texts.pop();
         }
+        // Short rows below a very wide one would each take its memory.
+        texts.shrink_to_fit();
         texts
     }
 

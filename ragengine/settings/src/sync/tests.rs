@@ -56,9 +56,12 @@ fn options_of_the_server_are_not_written() {
 
 #[test]
 fn no_two_sources_have_the_same_name_on_the_server() {
-    let cases: [(&str, &[&str], &str); 10] = [
+    let cases: [(&str, &[&str], &str); 13] = [
         ("handbook", &["site", "faq"], ""),
-        ("docs.example.com", &["my_Site 2"], ""),
+        ("docs.example.com", &["my_Site-2"], ""),
+        ("o", &["my site"], "contains ' '"),
+        ("o", &["seit\u{e9}"], "contains"),
+        ("o", &["-site"], "does not begin and end with a letter or a digit"),
         ("o", &[], ""),
         ("", &["site"], "the owner is empty"),
         ("a/b", &["site"], "the owner 'a/b' contains '/'"),

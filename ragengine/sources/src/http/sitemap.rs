@@ -27,6 +27,17 @@ pub struct Sitemap {
     pub sitemaps: Vec<String>,
 }
 
+impl Sitemap {
+    /// Adds the text of an element if it is an address. An empty one is kept too: its page may still exist.
+    fn add(&mut self, element: Element, text: &str) {
+        match element {
+            Element::PageAddress => self.pages.push(text.trim().to_owned()),
+            Element::SitemapAddress => self.sitemaps.push(text.trim().to_owned()),
+            Element::Page | Element::Sitemap | Element::Other => {}
+        }
+    }
+}
+
 /// The meaning of an XML element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Element {
@@ -87,11 +98,9 @@ fn parse_xml(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String
                 check_root(&open, empty.local_name().as_ref())?;
                 has_root = true;
             }
-            Event::End(_) => match open.pop() {
-                Some(Element::PageAddress) => found.pages.push(address.trim().to_owned()),
-                Some(Element::SitemapAddress) => found.sitemaps.push(address.trim().to_owned()),
-                _ => {}
-            },
+            // The same as an element without text.
+            Event::Empty(empty) => found.add(element(open.last().copied(), empty.local_name().as_ref()), ""),
+            Event::End(_) => found.add(open.pop().unwrap_or(Element::Other), &address),
             Event::Text(text) if is_address(&open) => {
                 address.push_str(&text.decode().map_err(|error| error.to_string())?)
             }

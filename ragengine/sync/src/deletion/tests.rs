@@ -93,6 +93,17 @@ fn more_than_half_is_held_back_until_it_is_confirmed() {
 }
 
 #[test]
+fn new_files_do_not_release_what_was_held_back() {
+    // Two of three files are lost; the synchronisation that held them back sent a new one.
+    let (indexed, current) = (indexed(4), current(&["2", "3"], &[]));
+    let plan = |mode| plan_deletions(&indexed, &current, &fingerprint(), mode);
+    assert_eq!(plan(DeletionMode::HeldBackBefore), held_back(2));
+    assert_eq!(plan(DeletionMode::Confirmed), delete(&["0", "1"]));
+    let whole = self::current(&["0", "1", "2", "3"], &[]);
+    assert_eq!(plan_deletions(&indexed, &whole, &fingerprint(), DeletionMode::HeldBackBefore), delete(&[]));
+}
+
+#[test]
 fn a_file_that_may_be_truncated_keeps_its_documents_until_it_is_confirmed() {
     let cases = [
         ("a row left", 3, 2, true, 1, 0),

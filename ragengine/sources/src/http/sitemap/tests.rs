@@ -20,8 +20,10 @@ fn sitemaps_are_read() {
               <url><lastmod/><loc> https://a/2
               </loc></url>
               <url><loc><![CDATA[https://a/3?x&y]]></loc></url>
+              <url><loc/></url><url><loc> </loc></url>
             </urlset>",
-            pages(&["https://a/1?x=1&y=2", "https://a/2", "https://a/3?x&y"]),
+            // Addresses that are missing are kept, so that the list of pages does not count as complete.
+            pages(&["https://a/1?x=1&y=2", "https://a/2", "https://a/3?x&y", "", ""]),
         ),
         (
             "<s:urlset xmlns:s='x'><s:url><s:loc>https://a/1</s:loc>
