@@ -116,6 +116,21 @@ impl Karpenter {
         .await
     }
 
+    /// Waits for a NodeClaim other than the one with this uid.
+    ///
+    /// # Errors
+    ///
+    /// When there is none in time.
+    pub async fn until_claim_besides(&self, uid: &Value) -> Result<Value, Error> {
+        wait::until("another NodeClaim", async || {
+            let found = self.claims.list(&kube::api::ListParams::default()).await;
+            let found = found.map_err(|error| error.to_string())?.items;
+            let mut others = found.iter().map(|claim| json!(claim)).filter(|claim| claim["metadata"]["uid"] != *uid);
+            others.next().ok_or_else(|| format!("{found:?}"))
+        })
+        .await
+    }
+
     /// Writes conditions of a NodeClaim, and the name of its node if there is one, as Karpenter does.
     ///
     /// # Errors

@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{AccessRules, Auth, DefaultAccess, Index, is_access_rule};
 use ragengine_settings as settings;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::finding::quoted;
 use crate::names::Identity;
+use crate::rag_engine::settings::ACCESS_FILE;
 
 /// The longest part of a wrong rule in a message, in characters.
 const MAX_QUOTED_RULE: usize = 100;
@@ -79,8 +81,10 @@ pub struct RulesInput<'a> {
     pub engine: &'a Identity,
     /// The rules of indexes that have none.
     pub default: &'a AccessRules,
-    /// The names of the indexes that still have documents of deleted Indexes.
-    pub left_behind: &'a BTreeSet<String>,
+    /// The names of the indexes that still have documents of deleted Indexes. `None` until the server has said so.
+    pub left_behind: Option<&'a BTreeSet<String>>,
+    /// The rules that the server has.
+    pub handed_over: &'a RulesByIndex,
 }
 
 /// The rules of the Indexes of an engine. Of several that fill the same index, the oldest decides that has filled it. A
@@ -89,7 +93,8 @@ pub struct RulesInput<'a> {
 /// that the author of a new Index cannot displace the rules of others.
 ///
 /// Who may write an Index can name any index of the engine. So an Index that has not filled its index, that is being
-/// deleted, or beside whose documents are those of a deleted one can only narrow the default.
+/// deleted, or beside whose documents are those of one that is or was deleted can only narrow the default. While the
+/// server has not said whose documents it has, rules that it does not have yet let in nobody else.
 pub fn rules_of(input: RulesInput<'_>, all: &[Arc<Index>]) -> RulesByIndex {
     let is_of_engine = |index: &&Arc<Index>| {
         index.metadata.namespace.as_ref() == Some(&input.engine.namespace)
@@ -105,19 +110,25 @@ pub fn rules_of(input: RulesInput<'_>, all: &[Arc<Index>]) -> RulesByIndex {
     }
     let mut oldest: Vec<(&str, &Index)> = first.into_iter().collect();
     oldest.sort_by_key(|(_, index)| age(index));
-    let owns = |name: &str, index: &Index| {
-        has_filled(index) && index.metadata.deletion_timestamp.is_none() && !input.left_behind.contains(name)
-    };
+    let is_leaving = |index: &&Arc<Index>| index.metadata.deletion_timestamp.is_some() && has_filled(index);
+    let leaving: BTreeSet<&str> =
+        all.iter().filter(is_of_engine).filter(is_leaving).map(|index| index.index_name()).collect();
     let in_force = |name: &str, index: &Index| {
-        let rules = normalised(index.spec.access.as_ref())?;
-        Some(if owns(name, index) { rules } else { narrowed(&rules, input.default) })
+        let mut rules = normalised(index.spec.access.as_ref())?;
+        rules.read.retain(|rule| is_access_rule(rule));
+        rules.write.retain(|rule| is_access_rule(rule));
+        let may_own = has_filled(index) && !leaving.contains(name);
+        Some(match (input.left_behind, input.handed_over.get(name)) {
+            (Some(left_behind), _) if may_own && !left_behind.contains(name) => rules,
+            (None, Some(before)) if may_own && *before == rules => rules,
+            (None, Some(before)) if may_own => narrowed(&rules, before),
+            _ => narrowed(&rules, input.default),
+        })
     };
     let mut bytes_left = MAX_BYTES;
     let rules = oldest.into_iter().filter_map(|(name, index)| Some((name, in_force(name, index)?)));
     rules
         .map(|(name, mut rules)| {
-            rules.read.retain(|rule| is_access_rule(rule));
-            rules.write.retain(|rule| is_access_rule(rule));
             let bytes = MARKS_BYTES + name.len() + bytes_of(&rules.read) + bytes_of(&rules.write);
             match bytes_left.checked_sub(bytes) {
                 Some(left) => bytes_left = left,
@@ -164,6 +175,18 @@ pub fn wrong_rule<'a>(rules: impl IntoIterator<Item = &'a String>) -> Option<Str
 
 fn bytes_of(rules: &[String]) -> usize {
     rules.iter().map(|rule| MARKS_BYTES + rule.len()).sum()
+}
+
+/// The rules that the server has: those of its ConfigMap.
+pub fn handed_over(config_map: Option<&ConfigMap>) -> RulesByIndex {
+    #[derive(Default, Deserialize)]
+    struct Handed {
+        #[serde(default)]
+        indexes: RulesByIndex,
+    }
+    let text = config_map.and_then(|config_map| config_map.data.as_ref()?.get(ACCESS_FILE));
+    // Others may have edited it. It is written anew then.
+    text.and_then(|text| serde_saphyr::from_str(text).ok()).unwrap_or_else(Handed::default).indexes
 }
 
 /// The text of `access.yaml`.

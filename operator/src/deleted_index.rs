@@ -110,9 +110,9 @@ pub fn scope_of(caches: &Caches, engine: &RagEngine) -> String {
     claim.and_then(|claim| claim.metadata.uid.clone()).unwrap_or(identity.uid)
 }
 
-/// The names of the indexes in which the server still has documents of deleted Indexes, as far as it says so.
-pub fn left_behind(context: &Context, engine: &RagEngine, engine_status: Option<&EngineStatus>) -> BTreeSet<String> {
-    missing(context, engine, engine_status).into_iter().map(|owner| owner.index.clone()).collect()
+/// The names of the indexes in which the server still has documents of deleted Indexes.
+pub fn left_behind(context: &Context, engine: &RagEngine, engine_status: &EngineStatus) -> BTreeSet<String> {
+    missing(context, engine, Some(engine_status)).into_iter().map(|owner| owner.index.clone()).collect()
 }
 
 /// The owners in the server's records whose Indexes do not exist.

@@ -27,7 +27,18 @@ fn rules_of(all: &[Arc<Index>]) -> RulesByIndex {
 fn rules_beside(default: &AccessRules, left_behind: &[&str], all: &[Arc<Index>]) -> RulesByIndex {
     let engine = Identity { namespace: "n".into(), name: "docs".into(), uid: "u".into() };
     let left_behind = left_behind.iter().map(|&name| name.to_owned()).collect();
-    super::rules_of(RulesInput { engine: &engine, default, left_behind: &left_behind }, all)
+    let handed_over = RulesByIndex::new();
+    super::rules_of(
+        RulesInput { engine: &engine, default, left_behind: Some(&left_behind), handed_over: &handed_over },
+        all,
+    )
+}
+
+/// The rules of Indexes while it is not known which documents the server has, where it has these rules.
+fn rules_unknown(handed_over: &RulesByIndex, all: &[Arc<Index>]) -> RulesByIndex {
+    let engine = Identity { namespace: "n".into(), name: "docs".into(), uid: "u".into() };
+    let default = AccessRules::default();
+    super::rules_of(RulesInput { engine: &engine, default: &default, left_behind: None, handed_over }, all)
 }
 
 fn lists(read: &[&str], write: &[&str]) -> AccessRules {
@@ -82,6 +93,53 @@ fn only_an_index_that_has_filled_its_index_gives_more_than_the_default() {
         let rules = rules_beside(&AccessRules::default(), left_behind.as_slice(), &[of(spec)]);
         assert_eq!(rules, RulesByIndex::from([("salaries".to_owned(), expected.clone())]), "{what}");
     }
+}
+
+/// A server that starts again has the rules that were handed over, and says later whose documents it has.
+#[test]
+fn until_the_server_says_whose_documents_it_has_nobody_else_gets_access() {
+    let all =
+        [index("docs", "mine", "2026-11-22T09:00:00Z", &json!({"access": {"read": ["user:me"], "write": ["user:b"]}}))];
+    let of = |rules: AccessRules| RulesByIndex::from([("mine".to_owned(), rules)]);
+    for (before, expected) in [
+        (RulesByIndex::new(), lists(&[], &[])),
+        (of(lists(&["user:me"], &["user:b"])), lists(&["user:me"], &["user:b"])),
+        (of(lists(&[], &[])), lists(&[], &[])),
+        (of(lists(&["user:me", "user:old"], &[])), lists(&["user:me"], &[])),
+        (of(lists(&[], &["user:b"])), lists(&["user:b"], &["user:b"])),
+    ] {
+        assert_eq!(rules_unknown(&before, &all), of(expected), "{before:?}");
+    }
+}
+
+#[test]
+fn the_rules_that_were_handed_over_are_read_again() {
+    let rules = RulesByIndex::from([("a".to_owned(), lists(&["user:a"], &[])), ("b".to_owned(), lists(&[], &[]))]);
+    let text = access_file(&rules, &Defaults::default()).unwrap();
+    let config_map = |text: &str| ConfigMap {
+        data: Some(BTreeMap::from([(ACCESS_FILE.to_owned(), text.to_owned())])),
+        ..ConfigMap::default()
+    };
+    assert_eq!(handed_over(Some(&config_map(&text))), rules);
+    for edited in ["", "indexes: 3", "{", "indexes: {}"] {
+        assert_eq!(handed_over(Some(&config_map(edited))), RulesByIndex::new(), "{edited}");
+    }
+    assert_eq!(handed_over(None), RulesByIndex::new());
+}
+
+/// The documents of an Index that is being deleted are still there.
+#[test]
+fn the_next_index_does_not_own_an_index_while_another_is_deleted() {
+    let spec = |who: &str, more: serde_json::Value| {
+        let mut spec = json!({"indexName": "shared", "access": {"read": [who]}});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        spec
+    };
+    let (early, late) = ("2026-11-22T09:00:00Z", "2026-11-22T09:00:01Z");
+    let leaving = index("docs", "a", early, &spec("group:hr", json!({"deletedAt": late})));
+    let next = index("docs", "b", late, &spec("user:me", json!({})));
+    assert_eq!(rules_of(&[leaving, Arc::clone(&next)])["shared"], lists(&[], &[]));
+    assert_eq!(rules_of(&[next])["shared"], lists(&["user:me"], &[]));
 }
 
 #[test]

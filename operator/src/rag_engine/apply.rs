@@ -170,8 +170,9 @@ async fn objects(
         Some(deployment) => {
             all.note(node_writer.provide(&node_claims, &mut observed.nodes).await.map(|()| Freshness::Current));
             let placed = deployment::deployment(writer, deployment, observed.deployment).await;
-            // A pod that could not be changed still runs on its node.
-            if placed.result.is_ok() {
+            // A pod that could not be changed still runs on its node. A Deployment that the cache shows as it was says
+            // nothing about the nodes of its new pods.
+            if matches!(placed.result, Ok(Freshness::Current)) {
                 // Those of an engine that is stopped are not waited for.
                 let pods = if node_writer.engine.spec.replicas > 0 { observed.pods.as_slice() } else { &[] };
                 let users = Users { pods, deployment: placed.live.as_deref() };

@@ -19,7 +19,7 @@ use super::nodes::{self, ObservedNodes};
 use super::references::{Reference, ReferenceKind};
 use super::settings::{KEYS_FILE, has_modes};
 use super::validate::{SentSecret, Validated};
-use crate::access_rules::{RulesByIndex, RulesInput, default_access, rules_of};
+use crate::access_rules::{RulesByIndex, RulesInput, default_access, handed_over, rules_of};
 use crate::cluster_issuer::{Issuer, Known};
 use crate::context::Context;
 use crate::deleted_index;
@@ -185,8 +185,10 @@ pub async fn observe(
     observed.known_issuer = context.cluster_issuer.known();
     if has_modes(&engine.spec) {
         let default = default_access(&engine.spec.auth);
-        let left_behind = deleted_index::left_behind(context, engine, observed.loaded_status());
-        let input = RulesInput { engine: &identity, default: &default, left_behind: &left_behind };
+        let left_behind = observed.loaded_status().map(|status| deleted_index::left_behind(context, engine, status));
+        let handed_over = handed_over(observed.auth.as_deref());
+        let (left_behind, handed_over) = (left_behind.as_ref(), &handed_over);
+        let input = RulesInput { engine: &identity, default: &default, left_behind, handed_over };
         observed.rules = rules_of(input, &context.index_store.state());
     }
     observed.nodes = nodes::observe(context, engine).await.map_err(Error::Nodes)?;

@@ -114,21 +114,29 @@ where
 {
     let Watched { api, store, writer, mut filling, context, wake } = watched;
     let (mut before, mut is_filled) = (Vec::new(), false);
+    let mut during_list = Vec::new();
     let seen = watcher(api, watcher::Config::default().page_size(PAGE)).default_backoff().modify(strip);
     let seen = reflector::reflector(writer, seen).filter_map(move |event| {
         let (changed, concerned) = match event {
-            Ok(Event::Apply(object) | Event::InitApply(object)) => {
+            Ok(Event::Apply(object)) => {
                 let concerned = follow(&object, ObjectChange::Seen);
+                (Some(Ok(object)), concerned)
+            }
+            Ok(Event::InitApply(object)) => {
+                let concerned = follow(&object, ObjectChange::Seen);
+                during_list.extend(concerned.iter().cloned());
                 (Some(Ok(object)), concerned)
             }
             Ok(Event::Delete(object)) => (None, follow(&object, ObjectChange::Gone)),
             Ok(Event::Init) => {
                 before = store.state();
+                during_list.clear();
                 (None, Vec::new())
             }
             Ok(Event::InitDone) => {
                 filling.done();
                 let before = std::mem::take(&mut before);
+                let during_list = std::mem::take(&mut during_list);
                 let mut concerned: Vec<Owner> = gone(&before, &store)
                     .flat_map(|object| match store.get(&ObjectRef::from_obj(&**object)) {
                         None => follow(object, ObjectChange::Gone),
@@ -138,6 +146,7 @@ where
                 // The store shows a list only when it is complete, so resources that were reconciled during the list
                 // must be reconciled again.
                 if std::mem::replace(&mut is_filled, true) {
+                    concerned.extend(during_list);
                     for object in new_or_changed(&before, &store) {
                         concerned.extend(follow(&object, ObjectChange::Seen));
                         concerned.push(owner(object.as_ref()));

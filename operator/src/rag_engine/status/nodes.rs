@@ -34,6 +34,9 @@ pub(super) fn replacing(observed: &Observed) -> Option<Finding> {
     let message = match observed.nodes.claims.iter().find(|claim| !claim.is_ready()) {
         Some(new) => format!("{}. Until then NodeClaim {old} keeps its node", unended(&words(new).message)),
         None if !observed.nodes.missing.is_empty() => format!("NodeClaim {old} keeps its node until others replace it"),
+        None if observed.nodes.claims.is_empty() => {
+            format!("waiting until no pod runs on the node of NodeClaim {old}, and it is gone")
+        }
         None => format!("waiting until NodeClaim {old}, which others replace, and its node are gone"),
     };
     Some(Finding::new(Reason::NodeNotReady, message))
