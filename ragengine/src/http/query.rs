@@ -81,6 +81,7 @@ fn of_query(request: QueryRequest) -> Question {
     params(("session_id" = String, Path, description = "The conversation.")), responses(
     (status = 200, description = "The messages, in order. An unknown conversation has none.", body = ChatHistory),
     (status = 400, description = "The session id is invalid.", body = ErrorDetail),
+    (status = 429, description = "Other conversations are being listed. Try again later.", body = ErrorDetail),
     (status = 503, description = "The store cannot be used now.", body = ErrorDetail),
 ))]
 pub async fn history(

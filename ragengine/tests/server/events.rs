@@ -66,6 +66,7 @@ async fn a_question_and_its_answer_are_events() {
     assert_eq!((key.as_str(), answered), ("analytics.response.generated", expected));
 
     // An answer that is given again has the same numbers.
+    server.until_background_ended().await;
     let again = server.post("/chat", &json!({"query": question})).await;
     assert_eq!(again.headers["x-cache"], "hit");
     assert_eq!(event(&mut consumer).await.0, "analytics.query.submitted");

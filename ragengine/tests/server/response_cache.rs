@@ -48,6 +48,8 @@ async fn server(more: &str) -> (Server, Arc<AtomicUsize>) {
 async fn ask(server: &Server, path: &str, body: &Value) -> (String, Value) {
     let reply = server.post(path, body).await;
     let cache = reply.headers.get("x-cache").map(|value| value.to_str().unwrap().to_owned());
+    // The reply does not wait long until the answer is kept.
+    server.until_background_ended().await;
     (cache.unwrap_or_default(), reply.ok())
 }
 

@@ -168,6 +168,12 @@ impl Server {
         Self::reply(self.http.put(format!("{}{path}", self.url)).json(body)).await
     }
 
+    /// Waits until no work goes on after replies, such as keeping answers for equal questions.
+    pub async fn until_background_ended(&self) {
+        let loaded = self.app.loaded().unwrap();
+        assert!(loaded.stores.background().has_ended(Duration::from_secs(30)).await, "stores are still written");
+    }
+
     pub async fn post(&self, path: &str, body: &Value) -> Reply {
         self.post_bytes(path, body.to_string()).await
     }

@@ -12,7 +12,7 @@ use super::{Entry, Keys};
 use crate::app::App;
 use crate::stores::AnswerCache;
 
-/// How long a reply, and those who wait for an equal question, wait until the answer is kept.
+/// How long a reply waits until the answer is kept. Those who wait for an equal question wait no longer for the storing.
 const KEEPING_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Tells whether a question got a down vote, also if the cache has forgotten it since, by a restart or a purge.
@@ -28,19 +28,19 @@ impl Votes {
         Some(Self { store, lifetime: Duration::from_secs(u64::from(app.settings.cache.ttl_days) * 24 * 60 * 60) })
     }
 
-    /// True if that is unknown, because there may be a vote.
-    async fn are_down(&self, keys: &Keys) -> bool {
+    /// None: that is unknown.
+    async fn are_down(&self, keys: &Keys) -> Option<bool> {
         let lifetime_ms = i64::try_from(self.lifetime.as_millis()).unwrap_or(i64::MAX);
         let since_ms = Timestamp::now().as_millisecond().saturating_sub(lifetime_ms);
         match self.store.was_voted_down(&format!(" {}", keys.down_vote), since_ms).await {
-            Ok(was_voted_down) => was_voted_down,
+            Ok(was_voted_down) => Some(was_voted_down),
             Err(error) => {
                 warn!(
                     kind = error.kind(),
                     reason = error.for_log(),
                     "answer not kept for equal questions: votes unknown"
                 );
-                true
+                None
             }
         }
     }
@@ -79,20 +79,19 @@ impl Ticket {
         drop(timeout_at(until, background.spawn(self.keep(Arc::new(entry), similarity, until))).await);
     }
 
-    /// Keeps an answer. Those who wait get it when it is kept, and not later than `until`.
+    /// Keeps an answer. Those who wait get it when it is kept. Once the votes are known, not later than `until`.
     async fn keep(self, entry: Arc<Entry>, similarity: f32, until: Instant) {
         let Self { cache, votes, keys, epoch, mut leader } = self;
         let Some(epoch) = epoch else { return land(leader, Some(entry)) };
-        // As long as the votes are not known, there may be one.
-        let asking = is_down(&cache, votes.as_ref(), &keys);
-        if in_time(asking, until, || land(leader.take(), None)).await {
+        // If the votes are not known, there may be one.
+        if is_down(&cache, votes.as_ref(), &keys).await != Some(false) {
             return land(leader, None);
         }
         let storing = store(&cache, &keys, epoch, &entry, similarity);
         in_time(storing, until, || land(leader.take(), Some(Arc::clone(&entry)))).await;
         land(leader, Some(entry));
         // After this time the reply has been sent, and a vote on it may have found nothing to remove.
-        if Instant::now() >= until && is_down(&cache, votes.as_ref(), &keys).await {
+        if Instant::now() >= until && is_down(&cache, votes.as_ref(), &keys).await == Some(true) {
             remove(&cache, &keys).await;
         }
     }
@@ -113,13 +112,18 @@ async fn in_time<T>(work: impl Future<Output = T>, until: Instant, is_late: impl
     work.await
 }
 
-/// Whether a question got a down vote, so that others do not get its answer, either. True if that is unknown.
-async fn is_down(cache: &AnswerCache, votes: Option<&Votes>, keys: &Keys) -> bool {
-    let are_down = match votes {
-        Some(votes) => votes.are_down(keys).await,
-        None => false,
-    };
-    are_down || !matches!(cache.answers.look_up_again(&keys.down_vote).await, LookUp::Miss(_))
+/// Whether a question got a down vote, so that others do not get its answer, either. None: that is unknown.
+async fn is_down(cache: &AnswerCache, votes: Option<&Votes>, keys: &Keys) -> Option<bool> {
+    if let Some(votes) = votes
+        && votes.are_down(keys).await?
+    {
+        return Some(true);
+    }
+    match cache.answers.look_up_again(&keys.down_vote).await {
+        LookUp::Miss(_) => Some(false),
+        LookUp::Hit(_) => Some(true),
+        LookUp::Failed => None,
+    }
 }
 
 async fn store(cache: &AnswerCache, keys: &Keys, epoch: Epoch, entry: &Entry, similarity: f32) {

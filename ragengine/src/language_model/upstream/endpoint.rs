@@ -8,6 +8,7 @@ use ragengine_embedding::Secret;
 use reqwest::Url;
 use serde_json::Value;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 use tracing::info;
 
 use super::reply::read_bounded;
@@ -25,6 +26,9 @@ const FACTS_VALIDITY: Duration = Duration::from_secs(60);
 
 /// The time before a failed fetch is repeated.
 const FACTS_RETRY: Duration = Duration::from_secs(30);
+
+/// How long a call waits for a repeated fetch.
+const FACTS_RETRY_WAIT: Duration = Duration::from_secs(1);
 
 /// The connection to the endpoint and the facts that it reported.
 pub struct Endpoint {
@@ -58,7 +62,7 @@ impl Endpoint {
     }
 
     /// What the endpoint serves. A call waits for it if nothing is known, but not within [`FACTS_RETRY`] after a
-    /// failure. Other calls return the known facts while one task refreshes them.
+    /// failure, and then not longer than [`FACTS_RETRY_WAIT`]. Other calls return the known facts while one task refreshes them.
     pub async fn facts(self: &Arc<Self>) -> Arc<Facts> {
         match self.known() {
             Some((facts, asked)) if asked.elapsed() < validity(&facts) => facts,
@@ -67,8 +71,14 @@ impl Endpoint {
                 tokio::spawn(async move { endpoint.ask().await });
                 facts
             }
-            // The endpoint may answer by now. Without its facts, a chat would get the window of an unknown model.
-            _ => {
+            // The endpoint may answer by now. Without its facts, a chat would get the window of an unknown model. But an
+            // endpoint that never lists its models must not hold up chats again and again.
+            Some(_) => {
+                let endpoint = Arc::clone(self);
+                drop(timeout(FACTS_RETRY_WAIT, tokio::spawn(async move { endpoint.ask().await })).await);
+                self.known().map(|(facts, _)| facts).unwrap_or_default()
+            }
+            None => {
                 self.ask().await;
                 self.known().map(|(facts, _)| facts).unwrap_or_default()
             }
