@@ -38,6 +38,14 @@ pub enum KaitoError {
         /// The vectors with its number.
         count: usize,
     },
+    /// Several chunks have the number of one vector, and only one of them is its chunk.
+    #[error("{chunks} chunks have the number of the vector of chunk '{node_id}', so the vector may be that of another")]
+    SharedNumber {
+        /// The chunk.
+        node_id: String,
+        /// The chunks with its number.
+        chunks: usize,
+    },
     /// The folder has no or several indexes.
     #[error("index_store.json has {0} indexes, not 1: persist each index to its own folder with POST /persist/NAME")]
     Indexes(usize),
@@ -60,6 +68,7 @@ impl KaitoError {
             Self::Faiss { .. } => "faiss",
             Self::IdMap(_) => "id_map",
             Self::Vector { .. } => "vector",
+            Self::SharedNumber { .. } => "shared_number",
             Self::Indexes(_) => "indexes",
             Self::MissingChunk { .. } => "missing_chunk",
         }

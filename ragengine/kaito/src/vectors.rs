@@ -19,6 +19,8 @@ pub struct PersistedVectors {
     layout: Layout,
     /// The number of each chunk's vector.
     numbers: HashMap<String, i64>,
+    /// How many chunks have each number.
+    chunks: HashMap<i64, usize>,
     /// The place of each number in the file, and how many vectors have it. Empty if they are numbered by their places.
     places: HashMap<i64, (u64, usize)>,
 }
@@ -37,7 +39,10 @@ impl PersistedVectors {
         for (place, number) in (0_u64..).zip(layout.numbers.iter().flatten()) {
             places.entry(*number).or_insert((place, 0)).1 += 1;
         }
-        Ok(Self { file, name, layout, numbers: vector_numbers(folder)?, places })
+        let numbers = vector_numbers(folder)?;
+        let mut chunks: HashMap<i64, usize> = HashMap::new();
+        numbers.values().for_each(|number| *chunks.entry(*number).or_default() += 1);
+        Ok(Self { file, name, layout, numbers, chunks, places })
     }
 
     /// The number of values in a vector.
@@ -50,9 +55,14 @@ impl PersistedVectors {
     /// # Errors
     ///
     /// [`KaitoError::Vector`] if there is none, or if it cannot be told from others: KAITO uses a number again when a
-    /// document is added after another one was deleted. [`KaitoError::Read`] if the file cannot be read.
+    /// document is added after another one was deleted. [`KaitoError::SharedNumber`] if the vector may be that of
+    /// another chunk for the same reason. [`KaitoError::Read`] if the file cannot be read.
     pub fn of(&self, node_id: &str) -> Result<Vec<f32>, KaitoError> {
         let wrong = |count| KaitoError::Vector { node_id: node_id.to_owned(), count };
+        let chunks = self.numbers.get(node_id).and_then(|number| self.chunks.get(number)).copied().unwrap_or(0);
+        if chunks > 1 {
+            return Err(KaitoError::SharedNumber { node_id: node_id.to_owned(), chunks });
+        }
         let place = match (self.numbers.get(node_id), &self.layout.numbers) {
             (None, _) => return Err(wrong(0)),
             (Some(number), None) => u64::try_from(*number).ok().filter(|place| *place < self.layout.count),

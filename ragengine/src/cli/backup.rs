@@ -83,11 +83,12 @@ fn print(what: &str, contents: &Contents, bytes: u64) -> io::Result<()> {
     writeln!(io::stdout(), "{what}: {indexes} indexes, {documents} documents, {bytes} bytes")
 }
 
-/// Fails when a signal arrives before the end.
-async fn unless_stopped<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+/// Fails when a signal arrives before the end. Signals are listened to before the work begins.
+pub(super) async fn unless_stopped<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::select! {
-        done = work => done,
+        biased;
         stopped = stop_signal() => Err(stopped.err().map_or_else(|| anyhow!("stopped by a signal"), Into::into)),
+        done = work => done,
     }
 }
 

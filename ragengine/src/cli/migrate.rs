@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use ragengine_client::{Client, RestoreOptions};
 
-use super::backup::{Contents, Target, to_file};
+use super::backup::{Contents, Target, to_file, unless_stopped};
 use super::connect::client;
 use super::restore::send_file;
 use crate::args::{Migrate, Server};
@@ -34,7 +34,7 @@ async fn migrate(from: &Client, to: &Client, arguments: &Migrate) -> anyhow::Res
         .await
         .with_context(|| format!("reading index '{index}' from {}", arguments.from))?;
     let over = RestoreOptions { overwrite: arguments.overwrite, index: Some(index) };
-    send_file(to, &target.file, over, patience)
+    unless_stopped(send_file(to, &target.file, over, patience))
         .await
         .with_context(|| format!("writing index '{index}' to {}", arguments.to))?;
     let mut out = io::stdout();

@@ -45,7 +45,10 @@ impl BackgroundDistances {
     /// Keeps the distances of a sample of vectors.
     pub fn keep(&self, chunks: usize, vectors: &[Vec<f32>]) -> Distribution {
         let distribution = Distribution::of(vectors);
-        *self.0.lock() = Some((chunks, distribution));
+        // A sample of equal chunks says nothing, also about the chunks that replace them.
+        if distribution.is_known() {
+            *self.0.lock() = Some((chunks, distribution));
+        }
         distribution
     }
 
@@ -57,7 +60,9 @@ impl BackgroundDistances {
         }
         let rows: Vec<u64> = state.vectors.rows().collect();
         let distribution = Distribution::of(&sample(&rows, &state.reader)?);
-        *known = Some((chunks, distribution));
+        if distribution.is_known() {
+            *known = Some((chunks, distribution));
+        }
         Ok(distribution)
     }
 }

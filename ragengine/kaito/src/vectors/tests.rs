@@ -59,6 +59,12 @@ fn a_vector_that_is_missing_or_has_the_number_of_another_is_an_error() {
         assert!(matches!(vectors.of(node_id), Err(KaitoError::Vector { count: 0, .. })), "{node_id}");
     }
     assert!(vectors.of("there").is_ok());
+    // KAITO removed the vectors of both when a third chunk with their number was deleted, and used the number again.
+    let map = br#"{"node_id_to_faiss_id_map": {"old": 0, "new": 0}}"#;
+    let vectors = PersistedVectors::open(changed("id_map.json", map).path()).unwrap();
+    for node_id in ["old", "new"] {
+        assert!(matches!(vectors.of(node_id), Err(KaitoError::SharedNumber { chunks: 2, .. })), "{node_id}");
+    }
     // The last number is that of the first vector.
     let mut file = fs::read(fixture("rules").join("default__vector_store.json")).unwrap();
     let end = file.len();

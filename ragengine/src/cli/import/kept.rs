@@ -16,7 +16,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
 
-use super::super::backup::{Target, to_file};
+use super::super::backup::{Target, to_file, unless_stopped};
 use super::super::restore::send_file;
 
 /// The number of chunks that are embedded to compare their vectors.
@@ -63,16 +63,22 @@ impl KeptIndex<'_> {
         let folder = tempfile::tempdir().context("cannot write to the folder for temporary files: set TMPDIR")?;
         let (manifest, header) = self.compared(client, folder.path()).await?;
         let file = folder.path().join("index.tar");
-        let (documents, chunks) = self.write(&file, manifest, header)?;
-        send_file(client, &file, RestoreOptions { overwrite: false, index: None }, PATIENCE).await?;
-        Ok((documents, chunks))
+        // A signal during the writing is seen before the sending.
+        unless_stopped(async {
+            let counts = self.write(&file, manifest, header)?;
+            tokio::task::yield_now().await;
+            send_file(client, &file, RestoreOptions { overwrite: false, index: None }, PATIENCE).await?;
+            Ok(counts)
+        })
+        .await
     }
 
     /// Lets the server embed some chunks, and compares the vectors. Returns how a backup of this server begins, and how
     /// one of its indexes does.
     async fn compared(&self, client: &Client, folder: &Path) -> anyhow::Result<(Manifest, IndexHeader)> {
         let name = format!("import-{}", uuid::Uuid::new_v4().simple());
-        let backup = self.samples_of(client, &name, folder).await;
+        // The samples are deleted when a signal stops it, too.
+        let backup = unless_stopped(self.samples_of(client, &name, folder)).await;
         if let Err(error) = client.delete_index(&name).await
             && !error.is_not_found()
         {
