@@ -76,10 +76,13 @@ impl ClientError {
         matches!(self, Self::Refused { status: 404, .. })
     }
 
-    /// Whether the server serves, but one of its indexes cannot be used.
+    /// Whether the server serves, but one of its indexes cannot be used. One that the server reopens at this moment is
+    /// only waited for.
     pub fn is_unavailable_index(&self) -> bool {
         let Self::Refused { status: 503, message } = self else { return false };
-        message.starts_with("index '") && message.contains("' cannot be used now: ")
+        message.starts_with("index '")
+            && message.contains("' cannot be used now: ")
+            && !message.ends_with("it is being reopened")
     }
 
     /// Whether the request conflicts with the server's state: for example, another synchronisation has locked the
