@@ -186,7 +186,7 @@ pub fn handed_over(config_map: Option<&ConfigMap>) -> RulesByIndex {
     }
     let text = config_map.and_then(|config_map| config_map.data.as_ref()?.get(ACCESS_FILE));
     // Others may have edited it. It is written anew then.
-    text.and_then(|text| serde_saphyr::from_str(text).ok()).unwrap_or_else(Handed::default).indexes
+    text.and_then(|text| serde_saphyr::from_str::<Handed>(text).ok()).unwrap_or_default().indexes
 }
 
 /// The text of `access.yaml`.
@@ -197,6 +197,10 @@ pub fn handed_over(config_map: Option<&ConfigMap>) -> RulesByIndex {
 pub fn access_file(rules: &RulesByIndex, defaults: &Defaults) -> Result<String, BuildError> {
     let account = defaults.account.as_ref();
     let operator = account.map(|account| format!("serviceAccount:{}/{account}", defaults.operator_namespace));
+    text_of(rules, operator)
+}
+
+fn text_of(rules: &RulesByIndex, operator: Option<String>) -> Result<String, BuildError> {
     let of = |(name, rules)| {
         let AccessRules { read, write }: &AccessRules = rules;
         (String::as_str(name), Rules { read, write })

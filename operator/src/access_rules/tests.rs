@@ -115,7 +115,7 @@ fn until_the_server_says_whose_documents_it_has_nobody_else_gets_access() {
 #[test]
 fn the_rules_that_were_handed_over_are_read_again() {
     let rules = RulesByIndex::from([("a".to_owned(), lists(&["user:a"], &[])), ("b".to_owned(), lists(&[], &[]))]);
-    let text = access_file(&rules, &Defaults::default()).unwrap();
+    let text = text_of(&rules, Some("serviceAccount:n/o".to_owned())).unwrap();
     let config_map = |text: &str| ConfigMap {
         data: Some(BTreeMap::from([(ACCESS_FILE.to_owned(), text.to_owned())])),
         ..ConfigMap::default()

@@ -126,8 +126,10 @@ async fn what_was_acknowledged_survives_sigkill() {
         let (documents, chunks) = ((round + 1) * 21, (round + 1) * 41);
         assert_eq!(engine.ids(&json!({})).await.len(), documents);
         assert_eq!(engine.by_words("line", 1000, &json!({})).await.len(), chunks);
+        // With a filter, Weaviate compares all vectors. Its graph, which it restores from a log, may miss some.
+        let all = json!({"none": {"$exists": false}});
         for written in [&written[7], &last] {
-            let near = engine.nearest(&[written.chunks[0].vector.clone()], 1000, &json!({})).await;
+            let near = engine.nearest(&[written.chunks[0].vector.clone()], 1000, &all).await;
             assert_eq!((near.len(), &near[0].doc_id), (chunks, &written.doc_id));
         }
     }
