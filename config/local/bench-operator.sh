@@ -13,7 +13,7 @@ make_cluster() {
     stage "Loading the image" "$cluster_scripts/load-image.sh" "$RAGENGINE_IMAGE"
 }
 
-stage "Building the operator" cargo build --locked --workspace --bins
+stage "Building the operator" cargo build --locked --workspace --bins --config "$here/bench.toml"
 if ! kubeconfig_is_foreign; then
     make_cluster
 fi

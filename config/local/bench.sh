@@ -3,8 +3,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 
-# The images have a server that is compiled as one unit, which is faster by a tenth. For tests that would take too long.
-"$here/build.sh" --config 'profile.dev.package.ragengine.codegen-units=1'
+"$here/build.sh" --config "$here/bench.toml"
 # Debian installs nginx in /usr/sbin, which is not in the PATH of other users than root.
 export PATH="$PATH:/usr/sbin"
 exec "$target_dir/debug/ragengine-bench" "$@"
