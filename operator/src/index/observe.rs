@@ -52,6 +52,8 @@ pub struct Observed {
     pub api_server: Vec<IpAddr>,
     /// Whether documents of a deleted Index of the same name are being removed.
     pub is_cleared: bool,
+    /// Whether the index still has documents of a deleted Index: `access` then only narrows the engine's default.
+    pub has_left_behind: bool,
     /// Whether Secrets of sources must name the hosts that they may be sent to.
     pub hosts_are_required: bool,
     /// Whether the limit of concurrent Jobs is reached.
@@ -120,18 +122,20 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
     let namespace = identity.namespace.as_str();
     let engine = engine_of(context, index);
     let jobs = caches.jobs_of(&identity);
+    let server = engine.as_deref().and_then(|engine| reachable_status(context, engine));
+    let has_left_behind = engine.as_deref().zip(server.as_ref()).is_some_and(|(engine, server)| {
+        deleted_index::left_behind(context, engine, server).contains(index.index_name())
+    });
     let mut observed = Observed {
         target: engine.as_ref().and_then(|engine| Target::of(&caches.pods_of(&Identity::of(engine)))),
-        server_is_ready: engine
-            .as_deref()
-            .and_then(|engine| reachable_status(context, engine))
-            .is_some_and(|status| status.ready),
+        server_is_ready: server.as_ref().is_some_and(|status| status.ready),
+        generation: server.and_then(|status| growing(status, index.index_name())),
+        has_left_behind,
         references: looked_up(context, index, engine.as_deref()),
         is_lagging: context.started.is_lagging(&identity.uid, &jobs),
         pods: caches.pods_of_jobs(&identity),
         warnings: Vec::new(),
         record: context.records.record(&identity.uid),
-        generation: engine.as_deref().and_then(|engine| growing(context, engine, index.index_name())),
         rival: rival(index, &context.index_store.state()),
         scope: engine.as_deref().map(|engine| deleted_index::scope_of(caches, engine)).unwrap_or_default(),
         api_server: context.api_server.addresses(),
@@ -168,9 +172,9 @@ fn reachable_status(context: &Context, engine: &RagEngine) -> Option<EngineStatu
     if report.is_unreachable() { None } else { report.answer }
 }
 
-/// The next generation of this index in the last status of the engine.
-fn growing(context: &Context, engine: &RagEngine, index_name: &str) -> Option<GrowingGeneration> {
-    reachable_status(context, engine)?.generations.into_iter().find(|generation| generation.index == index_name)
+/// The next generation of this index in the status of the engine's server.
+fn growing(status: EngineStatus, index_name: &str) -> Option<GrowingGeneration> {
+    status.generations.into_iter().find(|generation| generation.index == index_name)
 }
 
 /// The question to the engine about the Job whose result is not known yet.

@@ -40,7 +40,11 @@ impl Schedule {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let refused =
             |what: String| format!("schedule '{text}' {what}: write, for example, 0 * * * * (every full hour)");
-        let cron = parser.parse(&plain(text)).map_err(|error| refused(format!("is invalid ({error})")))?;
+        let parsed = |text: &str| parser.parse(text).map_err(|error| refused(format!("is invalid ({error})")));
+        for part in beside_all(text) {
+            parsed(&part)?;
+        }
+        let cron = parsed(&plain(text))?;
         let exact = Self { cron, jitter: SignedDuration::ZERO };
         match exact.next(now) {
             Some(_) => Ok(exact),
@@ -82,6 +86,20 @@ fn plain(text: &str) -> String {
     }
     let plain: Vec<String> = fields.iter().zip(LARGEST).map(|(field, largest)| plain_field(field, largest)).collect();
     plain.join(" ")
+}
+
+/// The parts of lists with a `*`, which [`plain`] leaves out, each as a schedule of its own: they may be invalid.
+fn beside_all(text: &str) -> impl Iterator<Item = String> {
+    let lists = text.split_whitespace().zip(LARGEST).enumerate();
+    let lists = lists.filter(|(_, (field, largest))| field.contains(',') && plain_field(field, *largest) == "*");
+    lists.flat_map(|(place, (field, largest))| {
+        let alone = move |part| {
+            let mut fields = ["*"; LARGEST.len()].map(str::to_owned);
+            fields[place] = plain_field(part, largest);
+            fields.join(" ")
+        };
+        field.split(',').map(alone)
+    })
 }
 
 /// `?` is `*`, and `5/15` is `5-59/15`. One `*` in a list is all of it. `*/1` too: unlike other steps, it leaves the
@@ -179,7 +197,16 @@ mod tests {
 
     #[test]
     fn an_invalid_schedule_is_refused_with_an_example() {
-        for text in ["60 * * * *", "* * * *", "* * * * * *", "0 0 30 2 *", "a b c d e", "", "0 0 1 1 * 2026"] {
+        for text in [
+            "60 * * * *",
+            "* * * *",
+            "* * * * * *",
+            "0 0 30 2 *",
+            "a b c d e",
+            "",
+            "0 0 1 1 * 2026",
+            "*,garbage * * * *",
+        ] {
             let message = Schedule::parse(text, "", at("2026-11-22T14:00:00Z")).unwrap_err();
             assert!(message.contains("0 * * * *"), "{text}: {message}");
         }

@@ -153,10 +153,15 @@ fn synced(input: StatusInput<'_>, status: &IndexStatus, last: &LastSync) -> Stri
     let sources = input.index.spec.sources.len();
     // Users rely on the rules.
     let has_modes = input.observed.engine.as_deref().is_some_and(|engine| has_modes(&engine.spec));
-    let is_open = input.index.spec.access.is_some() && !has_modes;
-    let open = if is_open { ". access has no effect: auth.modes of the RAGEngine is empty" } else { "" };
+    let access = match &input.index.spec.access {
+        Some(_) if !has_modes => ". access has no effect: auth.modes of the RAGEngine is empty",
+        Some(_) if input.observed.has_left_behind => {
+            ". access can only narrow auth.defaultAccess of the RAGEngine: the index has documents of a deleted Index, too"
+        }
+        _ => "",
+    };
     format!(
-        "the index {} has {}, the content of its {} at {}, when the last synchronisation started{open}",
+        "the index {} has {}, the content of its {} at {}, when the last synchronisation started{access}",
         input.index.index_name(),
         counted(status.documents.unwrap_or(0), "document"),
         if sources == 1 { "source".to_owned() } else { format!("{sources} sources") },

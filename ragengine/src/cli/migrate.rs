@@ -9,7 +9,7 @@ use ragengine_client::{Client, RestoreOptions};
 
 use super::backup::{Contents, Target, to_file, unless_stopped};
 use super::connect::client;
-use super::restore::send_file;
+use super::restore::{send_file, with_overwrite};
 use crate::args::{Migrate, Server};
 
 /// Copies an index from one server to another, by a backup of it.
@@ -36,6 +36,7 @@ async fn migrate(from: &Client, to: &Client, arguments: &Migrate) -> anyhow::Res
     let over = RestoreOptions { overwrite: arguments.overwrite, index: Some(index) };
     unless_stopped(send_file(to, &target.file, over, patience))
         .await
+        .map_err(with_overwrite)
         .with_context(|| format!("writing index '{index}' to {}", arguments.to))?;
     let mut out = io::stdout();
     writeln!(out, "{index}: {documents} documents, {bytes} bytes: copied to {}", arguments.to)?;

@@ -49,7 +49,7 @@ fn from_file(client: &Client, file: &Path, arguments: &Restore, runtime: &Runtim
     let contents = verify(file)?;
     let over = RestoreOptions { overwrite: arguments.overwrite, index: arguments.index.as_deref() };
     let patience = Duration::from_secs(arguments.timeout_seconds);
-    let restored = runtime.block_on(send_file(client, file, over, patience))?;
+    let restored = runtime.block_on(send_file(client, file, over, patience)).map_err(with_overwrite)?;
     print(&file.display().to_string(), &restored, contents.documents, arguments)
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn send_file(
     let failed = || format!("cannot read {}", file.display());
     let opened = File::open(file).await.with_context(failed)?;
     let bytes = opened.metadata().await.with_context(failed)?.len();
-    upload(client, chunks(opened), bytes, over, patience).await.map_err(with_overwrite).map_err(with_advice)
+    upload(client, chunks(opened), bytes, over, patience).await.map_err(with_advice)
 }
 
 fn print(what: &str, restored: &RestoredIndexes, documents: u64, arguments: &Restore) -> anyhow::Result<()> {
@@ -123,7 +123,7 @@ fn chunks(file: File) -> impl Stream<Item = io::Result<Bytes>> {
 }
 
 /// Adds a remedy to the error that an index exists.
-fn with_overwrite(error: anyhow::Error) -> anyhow::Error {
+pub(super) fn with_overwrite(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<ClientError>() {
         Some(refused) if refused.is_conflict() => {
             error.context("nothing was restored; --overwrite replaces existing indexes")

@@ -217,6 +217,12 @@ fn rebuilding(mut case: Case, error: Option<&str>) -> Case {
     case
 }
 
+/// A synchronised Index with rules that its engine's server enforces.
+fn with_rules() -> Case {
+    let case = Case::new("access: {read: ['user:ann']}").engine(|engine| engine.spec.auth.modes = vec![AuthMode::Jwt]);
+    case.last(SyncResult::Succeeded, None)
+}
+
 fn waiting(reason: &str) -> serde_json::Value {
     json!({"phase": "Pending", "containerStatuses": [{
         "name": "ragengine", "image": "ragengine:0.1.0", "imageID": "", "ready": false, "restartCount": 0,
@@ -401,11 +407,11 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         ("an engine without RabbitMQ", synced().engine_is("False", "EventsFailed", "data-1")),
         ("an engine without its policy", synced().engine_is("False", "GuardrailsFailed", "data-1")),
         ("rules that have no effect", Case::new("access: {read: ['user:ann']}").last(SyncResult::Succeeded, None)),
-        ("rules that the server has", {
-            let rules = Case::new("access: {read: ['user:ann']}").engine(|engine| {
-                engine.spec.auth.modes = vec![AuthMode::Jwt];
-            });
-            rules.last(SyncResult::Succeeded, None)
+        ("rules that the server has", with_rules()),
+        ("rules beside documents of a deleted Index", {
+            let mut case = with_rules();
+            case.observed.has_left_behind = true;
+            case
         }),
         ("an invalid rule", Case::new("access: {read: [staff]}")),
         ("an invalid specification", Case::new("schedule: 61 * * * *")),

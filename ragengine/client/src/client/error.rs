@@ -56,6 +56,17 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    /// The error of a request to `url` that got no complete reply.
+    pub fn of_request(url: impl Into<String>, error: &reqwest::Error) -> Self {
+        let url = url.into();
+        match (error.is_timeout(), error.is_connect()) {
+            (true, _) => Self::Transport { url, reason: "the request timed out".to_owned() },
+            (_, true) if is_about_certificate(error) => Self::Untrusted { url, reason: innermost(error) },
+            (_, true) => Self::Unreachable { url, reason: innermost(error) },
+            _ => Self::Transport { url, reason: innermost(error) },
+        }
+    }
+
     /// Whether the server refused the documents that were sent, so that it may accept others.
     pub fn is_document_error(&self) -> bool {
         matches!(self, Self::Refused { status: 400 | 413 | 422, .. })
@@ -102,7 +113,7 @@ pub(super) fn innermost(error: &reqwest::Error) -> String {
 }
 
 /// Whether an error, or a cause of it, is that the server's certificate was not accepted.
-pub(super) fn is_about_certificate(error: &(dyn Error + 'static)) -> bool {
+fn is_about_certificate(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(rustls::Error::InvalidCertificate(_)) = error.downcast_ref::<rustls::Error>() {

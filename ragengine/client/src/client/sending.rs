@@ -5,7 +5,7 @@ use reqwest::{Method, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::error::{ClientError, innermost, is_about_certificate, refusal};
+use super::error::{ClientError, refusal};
 use super::{Client, Trust};
 
 /// Maximum length of a reply of an untrusted server, in bytes.
@@ -94,13 +94,7 @@ impl Client {
     }
 
     pub(crate) fn transport(&self, error: &reqwest::Error) -> ClientError {
-        let url = self.base.to_string();
-        match (error.is_timeout(), error.is_connect()) {
-            (true, _) => ClientError::Transport { url, reason: "the request timed out".to_owned() },
-            (_, true) if is_about_certificate(error) => ClientError::Untrusted { url, reason: innermost(error) },
-            (_, true) => ClientError::Unreachable { url, reason: innermost(error) },
-            _ => ClientError::Transport { url, reason: innermost(error) },
-        }
+        ClientError::of_request(self.base.as_str(), error)
     }
 }
 

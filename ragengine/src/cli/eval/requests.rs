@@ -139,10 +139,8 @@ impl Requests {
     fn failure(&self, error: &reqwest::Error) -> ClientError {
         if error.is_timeout() {
             self.transport("the request timed out: --timeout-seconds gives it more time".to_owned())
-        } else if error.is_connect() {
-            ClientError::Unreachable { url: self.url.to_string(), reason: reason(error) }
         } else {
-            self.transport(reason(error))
+            ClientError::of_request(self.url.as_str(), error)
         }
     }
 

@@ -6,9 +6,9 @@ use std::io::{BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use ragengine_client::wire::{Document, IndexSettings};
-use ragengine_client::{Client, RestoreOptions, content_hash};
+use ragengine_client::{Client, ClientError, RestoreOptions, content_hash};
 use ragengine_index::archive::{ArchiveWriter, IndexHeader, MAX_BLOCK_BYTES, Manifest, Piece, Row, read};
 use ragengine_index::record::{ChunkRecord, DocumentRecord};
 use ragengine_kaito::{ImportedChunk, ImportedDocument, PersistedVectors};
@@ -53,21 +53,23 @@ impl KeptIndex<'_> {
     /// read. The server has not changed then.
     pub async fn send(self, client: &Client) -> anyhow::Result<(u64, u64)> {
         match client.index(self.index).await {
-            Ok(_) => bail!(
-                "index '{0}' exists, and --keep-vectors makes a new one: delete it, or name another one with --index",
-                self.index
-            ),
+            Ok(_) => return Err(exists(self.index)),
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error.into()),
         }
         let folder = tempfile::tempdir().context("cannot write to the folder for temporary files: set TMPDIR")?;
         let (manifest, header) = self.compared(client, folder.path()).await?;
         let file = folder.path().join("index.tar");
+        let index = self.index;
         // A signal during the writing is seen before the sending.
         unless_stopped(async {
             let counts = self.write(&file, manifest, header)?;
             tokio::task::yield_now().await;
-            send_file(client, &file, RestoreOptions { overwrite: false, index: None }, PATIENCE).await?;
+            let sent = send_file(client, &file, RestoreOptions { overwrite: false, index: None }, PATIENCE).await;
+            // Somebody made the index during the upload.
+            let is_there =
+                |error: &anyhow::Error| error.downcast_ref::<ClientError>().is_some_and(ClientError::is_conflict);
+            sent.map_err(|error| if is_there(&error) { exists(index) } else { error })?;
             Ok(counts)
         })
         .await
@@ -157,6 +159,11 @@ impl KeptIndex<'_> {
         ensure!(length.is_normal(), "the vector of chunk '{node_id}' has no direction: import without --keep-vectors");
         Ok(vector.iter().map(|value| value / length).collect())
     }
+}
+
+/// The error that the index is there already.
+fn exists(index: &str) -> anyhow::Error {
+    anyhow!("index '{index}' exists, and --keep-vectors makes a new one: delete it, or name another one with --index")
 }
 
 /// The beginnings of the longest chunks, of different documents where there are as many. Their ids are those of the
