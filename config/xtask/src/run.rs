@@ -15,20 +15,26 @@ pub fn root() -> PathBuf {
     root.unwrap_or_else(|| PathBuf::from("."))
 }
 
-/// A command that runs in the folder `root` and reads nothing.
+/// A command that runs in the folder `root` and reads nothing. It does not inherit what cargo says about this package:
+/// another cargo, also one that a script starts, would compile `ring` again, and with it all that depends on it.
 pub fn command(program: impl AsRef<OsStr>, root: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root).stdin(Stdio::null());
+    for (name, _) in env::vars_os().filter(|(name, _)| is_of_this_package(name)) {
+        command.env_remove(name);
+    }
     command
+}
+
+/// Whether it is a variable that cargo sets to describe the package that it runs.
+fn is_of_this_package(variable: &OsStr) -> bool {
+    let name = variable.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
 /// `cargo` with arguments, as the cargo that runs this.
 pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), root);
-    // Cargo sets these for every package. The values of this package would be wrong for others.
-    for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
-        cargo.env_remove(name);
-    }
     cargo.args(arguments);
     cargo
 }
@@ -77,4 +83,20 @@ pub fn output(command: &mut Command) -> Result<String> {
 fn name(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args().take(3));
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_inherits_nothing_about_this_package() {
+        let command = command("true", Path::new("."));
+        let removed: Vec<_> = command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
+        // cargo sets them for its tests too.
+        for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "CARGO_PKG_VERSION_MAJOR"] {
+            assert!(removed.contains(&OsStr::new(name)), "{name}");
+        }
+        assert!(!removed.contains(&OsStr::new("CARGO_TARGET_DIR")));
+    }
 }
