@@ -133,7 +133,7 @@ impl TestRedis {
         // Its bytes are written as numbers, because the settings have other quotes.
         let password = PASSWORD.bytes().fold(String::new(), |text, byte| format!("{text}\\x{byte:02x}"));
         let settings = format!(
-            "port {}\nbind 127.0.0.1\ndir {}\nrequirepass \"{password}\"\nappendonly yes\nsave \"\"\n{}",
+            "port {}\nbind 127.0.0.1\ndir {}\nrequirepass \"{password}\"\nappendonly yes\nappendfsync always\nsave \"\"\n{}",
             self.port,
             self.folder.path().display(),
             self.settings
