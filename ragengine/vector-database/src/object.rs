@@ -118,8 +118,6 @@ pub struct Search<'a> {
     pub properties: &'a [Property],
     /// Whether vectors are read.
     pub has_vectors: bool,
-    /// Whether objects have several replicas. Others have no consistency. Qdrant does not need to know.
-    pub is_replicated: bool,
 }
 
 /// An object that a search found.
@@ -138,10 +136,11 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether it has come with its properties. After a node was away, Weaviate may find an object whose properties the
-    /// replicas have yet to exchange.
-    pub fn has_properties(&self) -> bool {
-        !self.properties.values().all(Value::is_null)
+    /// Whether it has those of these properties that every object has. A search of another program may have left only
+    /// some on a replica of Weaviate, see the module `weaviate::query`.
+    pub fn is_whole(&self, properties: &[Property]) -> bool {
+        let has = |property: &Property| self.properties.get(property.name()).is_some_and(|value| !value.is_null());
+        properties.iter().all(|property| property.is_optional() || has(property))
     }
 }
 
@@ -192,16 +191,19 @@ mod tests {
     }
 
     #[test]
-    fn an_object_whose_properties_are_not_exchanged_yet_has_none() {
+    fn an_object_is_whole_with_all_properties_that_are_not_optional() {
         for (properties, expected) in [
             (json!({}), false),
-            (json!({"document": null, "generation": null, "text": null}), false),
-            (json!({"document": "d", "page": null}), true),
-            (json!({"place": 0}), true),
+            (json!({"document": null, "ordinal": null, "page": null}), false),
+            (json!({"document": "d", "page": 1}), false),
+            (json!({"document": null, "ordinal": 0}), false),
+            (json!({"document": "d", "ordinal": 0}), true),
+            (json!({"document": "d", "ordinal": 0, "page": null}), true),
         ] {
             let properties = properties.as_object().cloned().unwrap();
             let found = Found { id: Uuid::nil(), properties, distance: None, bm25: None, vector: Vec::new() };
-            assert_eq!(found.has_properties(), expected, "{:?}", found.properties);
+            let is_whole = found.is_whole(&[Property::DOCUMENT, Property::ORDINAL, Property::PAGE]);
+            assert_eq!(is_whole, expected, "{:?}", found.properties);
         }
     }
 

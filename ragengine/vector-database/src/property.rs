@@ -46,6 +46,11 @@ impl Property {
     /// What is compared in filters.
     pub const RANGES: Self = Self("ranges");
 
+    /// Whether an object may lack it.
+    pub fn is_optional(self) -> bool {
+        [Self::SOURCE, Self::REVISION, Self::HEADING, Self::PAGE].contains(&self)
+    }
+
     /// The name.
     pub fn name(self) -> &'static str {
         self.0

@@ -130,7 +130,6 @@ impl Index {
                 limit: limit + 1,
                 properties,
                 has_vectors: false,
-                is_replicated: self.is_replicated,
             };
             let found = self.database.search(&search).await?;
             let is_last = found.len() <= limit;

@@ -113,8 +113,7 @@ impl Index {
         Ok(vectors)
     }
 
-    /// The vectors of chunks, each asked for by its id: while replicas exchange what they missed, a search may find an
-    /// object without its vector.
+    /// The vectors of chunks, each asked for by its id: a replica may have an object without its vector, or may lack it.
     async fn single_vectors(&self, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Vec<f32>>, VectorDatabaseError> {
         let read = |id: Uuid| async move { Ok((id, self.database.vector(&self.collections.chunks, id).await?)) };
         let read: Vec<(Uuid, Option<Vec<f32>>)> =
@@ -148,7 +147,6 @@ impl Index {
                 limit: ids.len(),
                 properties: StoredChunk::PROPERTIES,
                 has_vectors: true,
-                is_replicated: self.is_replicated,
             };
             let found = self.database.search(&search).await?;
             let found = self.with_properties(&search, found).await?;
@@ -168,20 +166,21 @@ impl Index {
         Ok(chunks)
     }
 
-    /// What a search found. Objects without properties get those that a majority has, and are left out if there are no
-    /// such objects.
+    /// What a search found. Objects that are not whole get the properties that a majority has, and are left out if there
+    /// are no such objects.
     pub(super) async fn with_properties(
         &self,
         search: &Search<'_>,
         found: Vec<Found>,
     ) -> Result<Vec<Found>, VectorDatabaseError> {
-        let empty: Vec<Uuid> = found.iter().filter(|each| !each.has_properties()).map(|each| each.id).collect();
-        if empty.is_empty() {
+        let is_whole = |found: &Found| found.is_whole(search.properties);
+        let partial: Vec<Uuid> = found.iter().filter(|each| !is_whole(each)).map(|each| each.id).collect();
+        if partial.is_empty() {
             return Ok(found);
         }
-        let mut objects = self.database.objects(search.collection, &empty, search.properties).await?;
+        let mut objects = self.database.objects(search.collection, &partial, search.properties).await?;
         let filled = |mut found: Found| {
-            if !found.has_properties() {
+            if !is_whole(&found) {
                 found.properties = objects.remove(&found.id)?.properties;
             }
             Some(found)
@@ -207,8 +206,8 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<Found>, VectorDatabaseError> {
         let collection = &self.collections.chunks;
-        let (properties, is_replicated) = (&[Property::HASH][..], self.is_replicated);
-        let search = Search { collection, predicate, order, limit, properties, has_vectors: true, is_replicated };
+        let properties = &[Property::HASH];
+        let search = Search { collection, predicate, order, limit, properties, has_vectors: true };
         let mut found = self.database.search(&search).await?;
         found.retain(|object| !object.vector.is_empty());
         Ok(found)

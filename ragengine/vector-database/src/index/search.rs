@@ -149,7 +149,6 @@ impl Index {
             limit,
             properties: HIT_PROPERTIES,
             has_vectors,
-            is_replicated: self.is_replicated,
         };
         self.database.search(&search).await
     }
@@ -193,7 +192,8 @@ impl Index {
 
     /// The chunks that are those of their documents, and the ids of the others.
     async fn with_documents(&self, found: Vec<Found>) -> Result<(Vec<Hit>, HashSet<Uuid>), VectorDatabaseError> {
-        let (found, empty): (Vec<Found>, Vec<Found>) = found.into_iter().partition(Found::has_properties);
+        let (found, partial): (Vec<Found>, Vec<Found>) =
+            found.into_iter().partition(|chunk| chunk.is_whole(HIT_PROPERTIES));
         let mut documents: BTreeMap<Uuid, Option<Arc<DocumentRecord>>> = BTreeMap::new();
         for chunk in &found {
             documents.insert(document_of(chunk)?, None);
@@ -203,7 +203,7 @@ impl Index {
             documents.insert(record.id, Some(Arc::new(record)));
         }
         let mut hits = Vec::new();
-        let mut stale: HashSet<Uuid> = empty.into_iter().map(|chunk| chunk.id).collect();
+        let mut stale: HashSet<Uuid> = partial.into_iter().map(|chunk| chunk.id).collect();
         for chunk in found {
             let generation = document::text(&chunk.properties, Property::GENERATION)?;
             let record = documents.get(&document_of(&chunk)?).cloned().flatten();

@@ -60,7 +60,6 @@ impl Index {
                 limit: AT_ONCE,
                 properties: &[Property::DOCUMENT, Property::GENERATION],
                 has_vectors: false,
-                is_replicated: self.is_replicated,
             };
             let found = self.database.search(&search).await?;
             let Some(last) = found.last() else { return Ok(deleted) };
@@ -95,7 +94,7 @@ impl Index {
         let mut written: BTreeMap<Uuid, BTreeSet<Generation>> = BTreeMap::new();
         for Found { properties, .. } in found {
             let text = |property| document::optional_text(properties, property);
-            // Without them, the replicas have yet to exchange its properties.
+            // An object that is not whole says nothing.
             let (Some(document), Some(generation)) = (text(Property::DOCUMENT), text(Property::GENERATION)) else {
                 continue;
             };

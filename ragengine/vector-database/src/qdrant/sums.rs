@@ -99,7 +99,6 @@ impl Client {
             limit: MOST_ADDED_UP,
             properties: &[&[text], properties].concat(),
             has_vectors: false,
-            is_replicated: false,
         };
         let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
         for found in self.search(&search).await? {

@@ -15,6 +15,9 @@ use crate::object::{Found, Order, Search, Sums, check_vector};
 use crate::predicate::Predicate;
 use crate::property::Property;
 
+/// Without `consistencyLevel`, so that one replica answers. With `QUORUM`, Weaviate 1.35 compares what it found with
+/// other replicas, and writes it to those that lack it: only the properties that are asked for here, and no vector.
+/// Replicas take such an object for a whole one from then on.
 fn graphql(search: &Search<'_>) -> String {
     let mut arguments = vec![format!("limit:{}", search.limit)];
     let mut additional = String::from("id");
@@ -39,9 +42,6 @@ fn graphql(search: &Search<'_>) -> String {
     }
     if search.has_vectors {
         additional.push_str(" vector");
-    }
-    if search.is_replicated {
-        arguments.push("consistencyLevel:QUORUM".to_owned());
     }
     arguments.extend(Some(graphql_argument(search.predicate)).filter(|argument| !argument.is_empty()));
     let properties: Vec<&str> = search.properties.iter().map(|property| property.name()).collect();

@@ -179,6 +179,11 @@ impl Nodes {
     }
 }
 
+/// The name of a node.
+pub fn name_of(number: usize) -> String {
+    format!("node{}", number + 1)
+}
+
 fn start(number: usize, ports: &[Ports]) -> Node {
     let folder = tempfile::tempdir().unwrap();
     let process = run(number, ports, folder.path().to_owned());
@@ -187,9 +192,8 @@ fn start(number: usize, ports: &[Ports]) -> Node {
 
 fn run(number: usize, ports: &[Ports], folder: PathBuf) -> Process {
     let own = ports[number];
-    let name = |number: usize| format!("node{}", number + 1);
     let members: Vec<String> =
-        ports.iter().enumerate().map(|(number, of)| format!("{}:{}", name(number), of.raft)).collect();
+        ports.iter().enumerate().map(|(number, of)| format!("{}:{}", name_of(number), of.raft)).collect();
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
     let mut command = Command::new(program());
     command.args(["--host", "127.0.0.1", "--scheme", "http", "--port", &own.http.to_string()]);
@@ -208,7 +212,7 @@ fn run(number: usize, ports: &[Ports], folder: PathBuf) -> Process {
         ("DISK_USE_WARNING_PERCENTAGE", "0".to_owned()),
         ("DISK_USE_READONLY_PERCENTAGE", "0".to_owned()),
         ("GRPC_PORT", own.grpc.to_string()),
-        ("CLUSTER_HOSTNAME", name(number)),
+        ("CLUSTER_HOSTNAME", name_of(number)),
         ("CLUSTER_ADVERTISE_ADDR", "127.0.0.1".to_owned()),
         ("CLUSTER_IN_LOCALHOST", "true".to_owned()),
         ("CLUSTER_GOSSIP_BIND_PORT", own.gossip.to_string()),

@@ -6,8 +6,7 @@ use crate::database::Database;
 use crate::weaviate::tests::{client, reply, server};
 
 fn index(url: &str) -> Index {
-    let index = Index::named(Database::Weaviate(client(url)), "n", "i").unwrap();
-    Index { is_replicated: true, ..index }
+    Index::named(Database::Weaviate(client(url)), "n", "i").unwrap()
 }
 
 /// The properties of a document at a place.

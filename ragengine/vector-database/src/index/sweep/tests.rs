@@ -13,8 +13,7 @@ fn old() -> String {
 }
 
 fn index(url: &str) -> Index {
-    let index = Index::named(Database::Weaviate(client(url)), "n", "i").unwrap();
-    Index { is_replicated: true, ..index }
+    Index::named(Database::Weaviate(client(url)), "n", "i").unwrap()
 }
 
 /// A page of chunks with these properties.
@@ -90,9 +89,9 @@ async fn records_are_read_from_all_replicas() {
 }
 
 #[tokio::test]
-async fn objects_that_the_replicas_have_yet_to_exchange_and_new_ones_are_passed_over() {
+async fn partial_objects_and_new_ones_are_passed_over() {
     let new = Generation::new();
     let empty = json!({"document": null, "generation": null});
-    let replies = [page(&[empty, json!({}), chunk(new.as_str())]), page(&[]), page(&[])];
+    let replies = [page(&[empty, json!({}), json!({"document": DOCUMENT}), chunk(new.as_str())]), page(&[]), page(&[])];
     assert_eq!(swept(WithoutDocuments::Keep, &replies).await, (Ok(0), 0));
 }
