@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::response::Response;
 use ragengine_client::wire::{
     AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ErrorDetail, ListDocuments,
-    SourceDocuments, StoredDocument, UpdateDocuments, UpdatedDocuments, WholeDocument,
+    ListedDocument, SourceDocuments, StoredDocument, UpdateDocuments, UpdatedDocuments, WholeDocument,
 };
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};
@@ -27,6 +27,7 @@ use ragengine_index::IndexError;
 use ragengine_index::listing::{Page, TextLength};
 use ragengine_index::name::check_name;
 use ragengine_index::writer::{Incoming, Limits, Mode, WriteOutcome, check_documents};
+use ragengine_json::json_bytes;
 use ragengine_pipeline::filter::Filter;
 
 /// About what a document or a chunk has in a list, in bytes, without its text.
@@ -91,7 +92,7 @@ pub async fn update(
     let limits = limits(&app);
     let batch = compute::run_write(move |caller| Batch::check(request.documents, limits, caller)).await?;
     let outcomes = loaded.generations.write(&caller, &index_name, &batch.writes, Mode::UpdateOnly).await?;
-    let about_bytes = batch.bytes();
+    let about_bytes = batch.about_bytes;
     let show = move |_: &_| {
         let with = |wanted: WriteOutcome| {
             let outcomes = batch.writes.iter().zip(&outcomes);
@@ -164,7 +165,8 @@ pub async fn list(
     let page = Page { limit: request.limit, offset: request.offset };
     let length = TextLength { each: request.max_text_length, together: MAX_PAGE_CHARACTERS };
     let listing = index.list(filter, page, length).await.map_err(ApiError::from)?;
-    let about_bytes = listing.documents.iter().map(|document| document.text.len() + ABOUT_DOCUMENT_BYTES).sum();
+    let bytes = |of: &ListedDocument| of.text.len() + json_bytes(&of.metadata) + ABOUT_DOCUMENT_BYTES;
+    let about_bytes = listing.documents.iter().map(bytes).sum();
     Ok(reply::of_bytes(compute::run(about_bytes, move |_| reply::written(&listing, about_bytes)).await?))
 }
 
@@ -197,7 +199,8 @@ async fn whole(app: &App, caller: &Caller, index_name: &str, doc_id: String) -> 
     let document = index.whole_document(doc_id.clone()).await.map_err(ApiError::from)?;
     let missing = || ApiError::NotFound(format!("index '{}' has no document '{doc_id}'", index.name()));
     let document = document.ok_or_else(missing)?;
-    let about_bytes = document.text.len() + document.chunks.len() * ABOUT_DOCUMENT_BYTES;
+    let about_bytes =
+        document.text.len() + json_bytes(&document.metadata) + document.chunks.len() * ABOUT_DOCUMENT_BYTES;
     Ok(reply::of_bytes(compute::run(about_bytes, move |_| reply::written(&document, about_bytes)).await?))
 }
 
@@ -260,11 +263,13 @@ struct Batch {
     sent: Vec<usize>,
     /// The documents to write: for each id the last document, at the position of the first.
     writes: Vec<Incoming>,
+    /// Approximate size of a reply with all documents, in bytes.
+    about_bytes: usize,
 }
 
 impl Batch {
     fn check(documents: Vec<Document>, limits: Limits, caller: &Waiter) -> Result<Self, IndexError> {
-        let (mut places, mut sent, mut writes) = (HashMap::new(), Vec::new(), Vec::new());
+        let (mut places, mut sent, mut writes) = (HashMap::new(), Vec::new(), Vec::<Incoming>::new());
         for document in check_documents(documents, limits, caller)? {
             let place = *places.entry(document.doc_id.clone()).or_insert(writes.len());
             sent.push(place);
@@ -273,18 +278,17 @@ impl Batch {
                 None => writes.push(document),
             }
         }
-        Ok(Self { sent, writes })
-    }
-
-    /// Approximate size of a reply with all documents, in bytes.
-    fn bytes(&self) -> usize {
-        let bytes = |document: &Incoming| document.text.len() + document.text.len() / 8 + 256;
-        self.sent.iter().map(|&place| bytes(&self.writes[place])).sum()
+        let bytes = |document: &Incoming| {
+            document.text.len() + document.text.len() / 8 + json_bytes(&document.metadata) + ABOUT_DOCUMENT_BYTES
+        };
+        let bytes: Vec<usize> = writes.iter().map(bytes).collect();
+        let about_bytes = sent.iter().map(|&place| bytes[place]).sum();
+        Ok(Self { sent, writes, about_bytes })
     }
 
     /// The stored documents, in request order.
     async fn reply(self) -> Result<Response, ApiError> {
-        let about_bytes = self.bytes();
+        let about_bytes = self.about_bytes;
         let show = move |_: &_| {
             let stored: Vec<Stored> = self.sent.iter().map(|&place| Stored(&self.writes[place])).collect();
             reply::written(&stored, about_bytes)

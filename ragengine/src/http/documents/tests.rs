@@ -7,6 +7,7 @@ fn the_last_document_of_an_id_is_written_at_the_first_position() {
     let document = |doc_id: &str, text: &str| Document {
         doc_id: Some(doc_id.to_owned()),
         text: text.to_owned(),
+        metadata: json!({"note": "x".repeat(80)}).as_object().cloned().unwrap_or_default(),
         ..Document::default()
     };
     let limits = Limits {
@@ -18,6 +19,8 @@ fn the_last_document_of_an_id_is_written_at_the_first_position() {
     let sent = vec![document("a", "1"), document("b", "2"), document("a", "3")];
     let batch = Batch::check(sent.clone(), limits, &Waiter::default()).unwrap();
     let texts: Vec<&str> = batch.writes.iter().map(|document| &*document.text).collect();
+    let metadata_bytes = 3 * r#"{"note":""}"#.len() + 3 * 80;
+    assert!(batch.about_bytes > metadata_bytes, "{} > {metadata_bytes}", batch.about_bytes);
     assert_eq!((batch.sent, texts), (vec![0, 1, 0], vec!["3", "2"]));
     let left = ragengine_compute::Presence::default().waiter();
     assert!(matches!(Batch::check(sent, limits, &left), Err(IndexError::ShuttingDown)));
