@@ -1,6 +1,7 @@
 //! Single objects, and batches of them.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
@@ -8,7 +9,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::body::{Message, shortened};
-use super::replicas::{Replicas, Write};
+use super::replicas::{MAX_WAIT, Replicas, Write};
 use super::{Client, Repeat, Request};
 use crate::VectorDatabaseError;
 use crate::collection_name::CollectionName;
@@ -17,6 +18,9 @@ use crate::property::Property;
 
 /// Requests for single objects that run at the same time.
 const SINGLE_REQUESTS: usize = 16;
+
+/// A replica that is known to be missing has this time to answer before a property is changed without it.
+const MAX_WAIT_FOR_MISSING: Duration = Duration::from_secs(1);
 
 fn object_json(object: &Object, collection: &CollectionName) -> Value {
     let properties: Map<String, Value> =
@@ -197,6 +201,10 @@ impl Client {
 
     /// Sets a text of an object, and leaves its other properties as they are. Returns whether there is such an object.
     ///
+    /// Weaviate 1.35 takes an object for current on each replica that it changes, also if the replica missed an earlier
+    /// write of it. So the object is read from all replicas before, which then have the latest write. A replica that
+    /// does not answer is not waited for: it misses this change, too.
+    ///
     /// # Errors
     ///
     /// If Weaviate fails.
@@ -207,6 +215,9 @@ impl Client {
         property: Property,
         text: &str,
     ) -> Result<bool, VectorDatabaseError> {
+        if let Ok(None) = self.bring_up_to_date(collection, id).await {
+            return Ok(false);
+        }
         let id_text = id.to_string();
         let path = ["v1", "objects", collection.as_str(), &id_text];
         let request = Request {
@@ -222,6 +233,18 @@ impl Client {
             Err(VectorDatabaseError::Refused { status: 404, .. }) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Reads an object from all replicas, which gives those that are behind its latest write. Fails if one of them does
+    /// not answer; one that is known to be missing has less time.
+    async fn bring_up_to_date(
+        &self,
+        collection: &CollectionName,
+        id: Uuid,
+    ) -> Result<Option<StoredObject>, VectorDatabaseError> {
+        let max_wait = if self.missing.is_one() { MAX_WAIT_FOR_MISSING } else { MAX_WAIT };
+        let read = self.object_from(Replicas::All, collection, id);
+        tokio::time::timeout(max_wait, read).await.unwrap_or(Err(VectorDatabaseError::Timeout))
     }
 
     /// Deletes an object. Succeeds too if there is none.

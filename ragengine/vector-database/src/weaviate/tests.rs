@@ -120,7 +120,8 @@ async fn writes_wait_for_a_majority_only_while_a_replica_is_missing() {
     let stored = format!(r#"[{{"id":"{id}","result":{{"status":"SUCCESS"}}}}]"#);
     let deleted = reply(200, r#"{"results":{"limit":2,"matches":1,"successful":1,"failed":0}}"#);
     let (missing, stored) = (reply(500, "2 of 3"), reply(200, &stored));
-    let replies = vec![stored.clone(), missing.clone(), missing, reply(204, ""), deleted, stored];
+    let read = missing.clone();
+    let replies = vec![stored.clone(), read, missing.clone(), missing, reply(204, ""), deleted, stored];
     let (url, server) = server(replies);
     let (client, classes) = (client(&url), classes());
     let object = || Object { id, properties: Vec::new(), vector: None };
@@ -128,7 +129,21 @@ async fn writes_wait_for_a_majority_only_while_a_replica_is_missing() {
     assert!(client.set_text(&classes.documents, id, Property::REVISION, "r").await.unwrap());
     client.delete_where(&classes.chunks, &Predicate::is(Property::DOCUMENT, "d")).await.unwrap();
     client.put(&classes.chunks, &[object()]).await.unwrap();
-    assert_eq!(levels(&server.join().unwrap()), ["ALL", "ALL", "ALL", "QUORUM", "QUORUM", "QUORUM"]);
+    assert_eq!(levels(&server.join().unwrap()), ["ALL", "ALL", "ALL", "ALL", "QUORUM", "QUORUM", "QUORUM"]);
+}
+
+#[tokio::test]
+async fn a_property_is_changed_after_all_replicas_have_the_object() {
+    let id = uuid::Uuid::from_u128(1);
+    let object = reply(200, &format!(r#"{{"id":"{id}","properties":{{}}}}"#));
+    let (url, server) = server(vec![object, reply(204, ""), reply(404, "")]);
+    let (client, documents) = (client(&url), classes().documents);
+    assert!(client.set_text(&documents, id, Property::REVISION, "r").await.unwrap());
+    assert!(!client.set_text(&documents, id, Property::REVISION, "r").await.unwrap(), "it is gone");
+    let requests = server.join().unwrap();
+    let methods: Vec<&str> = requests.iter().filter_map(|request| request.split(' ').next()).collect();
+    assert_eq!(methods, ["GET", "PATCH", "GET"]);
+    assert_eq!(levels(&requests), ["ALL", "ALL", "ALL"]);
 }
 
 #[tokio::test]

@@ -14,6 +14,9 @@ const CATCHES_UP_WITHIN: Duration = Duration::from_secs(180);
 
 const NAME: &str = "replicated";
 
+/// Which replicas Weaviate compares differs from index to index.
+const NAMES: [&str; 4] = ["first", "second", "third", "fourth"];
+
 async fn engine(nodes: &Nodes, number: usize) -> Engine {
     engine_of(nodes, number, NAME).await
 }
@@ -117,8 +120,6 @@ async fn a_killed_node_stops_neither_reads_nor_writes() {
 /// other properties, and often without the vector. The replicas then count as equal.
 #[tokio::test(flavor = "multi_thread")]
 async fn searches_leave_no_partial_objects_on_a_node_that_was_away() {
-    // Which replica of an index is compared with another differs from index to index.
-    const NAMES: [&str; 4] = ["first", "second", "third", "fourth"];
     let mut nodes = Nodes::start(3).await;
     let documents = some(12);
     for name in NAMES {
@@ -157,31 +158,79 @@ async fn read_few_properties(nodes: &Nodes, number: usize, name: &str, documents
 
 /// The chunks that a node has only a part of.
 async fn partial_chunks(nodes: &Nodes, number: usize) -> Vec<Value> {
+    let mut partial = Vec::new();
+    for objects in objects_of_nodes(nodes, "RagChunks").await {
+        let object = objects[number].clone();
+        let is_whole = object["properties"]["terms"].is_string() && object["vector"].is_array();
+        if !object.is_null() && !is_whole {
+            partial.push(object);
+        }
+    }
+    partial
+}
+
+/// The objects of the classes whose names begin so, as each node has them: null if it lacks one.
+async fn objects_of_nodes(nodes: &Nodes, classes: &str) -> Vec<[Value; 3]> {
     let client = reqwest::Client::new();
     let get = async |path: String| -> Value {
         let request = client.get(format!("{}/v1/{path}", nodes.url(0))).bearer_auth(API_KEY);
         let reply = request.send().await.unwrap();
-        // The node lacks an object.
         if reply.status() == 404 { Value::Null } else { reply.json().await.unwrap() }
     };
     let schema = get("schema".to_owned()).await;
-    let mut partial = Vec::new();
-    for class in schema["classes"].as_array().unwrap() {
-        let class = class["class"].as_str().unwrap();
-        if !class.starts_with("RagChunks") {
-            continue;
-        }
+    let names = schema["classes"].as_array().unwrap().iter().map(|class| class["class"].as_str().unwrap());
+    let mut objects = Vec::new();
+    for class in names.filter(|class| class.starts_with(classes)) {
         for object in get(format!("objects?class={class}&limit=1000")).await["objects"].as_array().unwrap() {
             let id = object["id"].as_str().unwrap();
-            let path = format!("objects/{class}/{id}?include=vector&node_name={}", name_of(number));
-            let object = get(path).await;
-            let is_whole = object["properties"]["terms"].is_string() && object["vector"].is_array();
-            if !object.is_null() && !is_whole {
-                partial.push(object);
-            }
+            let of_node = async |number: usize| {
+                get(format!("objects/{class}/{id}?include=vector&node_name={}", name_of(number))).await
+            };
+            objects.push([of_node(0).await, of_node(1).await, of_node(2).await]);
         }
     }
-    partial
+    objects
+}
+
+/// A change of one property also makes an object new on a replica that missed the latest write. The replicas would
+/// count as equal then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revision_leaves_no_old_document_on_a_node_that_was_away() {
+    let mut nodes = Nodes::start(3).await;
+    let with_text = |text: &str| -> Vec<TestDocument> {
+        let document = |number: usize| TestDocument::new(&format!("document {number}"), text).of_source("s", "1");
+        (0..10).map(document).collect()
+    };
+    let mut writers = Vec::new();
+    for name in NAMES {
+        writers.push(Engine::external(nodes.client(0), name, 3).await);
+    }
+    for writer in &writers {
+        writer.put(&with_text("the old text")).await;
+    }
+    nodes.kill(2);
+    let documents = with_text("the new text");
+    for writer in &writers {
+        writer.put(&documents).await;
+    }
+    nodes.start_again(2).await;
+    let until = Instant::now() + CATCHES_UP_WITHIN;
+    while objects_of_nodes(&nodes, "RagDocuments").await.iter().any(|[_, _, returned]| returned["id"].is_null()) {
+        assert!(Instant::now() < until, "the node does not join the others");
+    }
+    // The writers still take it for missing.
+    for writer in &writers {
+        let Engine::External(index) = writer else { panic!("it is not FAISS") };
+        for document in &documents {
+            let stored = index.put_revision(&document.doc_id, &document.content_hash(), Some("s"), "2").await;
+            assert_eq!(stored, Ok(true), "{}", document.doc_id);
+        }
+    }
+    for [first, _, returned] in objects_of_nodes(&nodes, "RagDocuments").await {
+        let counts_as_equal = first["lastUpdateTimeUnix"] == returned["lastUpdateTimeUnix"];
+        let is_equal = first["properties"] == returned["properties"];
+        assert!(is_equal || !counts_as_equal, "an old document counts as new: {first} {returned}");
+    }
 }
 
 /// A document that a node does not list, or does not find with a filter by its words and by its vector.
