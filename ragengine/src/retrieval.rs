@@ -24,7 +24,7 @@ use ragengine_settings::Retrieval;
 use ragengine_traces::{Kind, Span};
 use tracing::{info, warn};
 
-use self::arrangement::arrange;
+use self::arrangement::{Decided, arrange};
 use self::stages::{Endpoint, StagesOn, ended};
 pub use self::threshold::Verdict;
 use self::threshold::judge;
@@ -132,8 +132,15 @@ async fn retrieved(app: &App, index: &Index, search: Search) -> Result<Ranked, A
         Some(threshold) => Some(judge(app, index, &search, &candidates, threshold).await?),
         None => None,
     };
-    let has_context = verdict.is_none_or(|verdict| verdict.allows_any(&candidates));
-    let (candidates, arranged) = arrange(app, index, &search, candidates, has_context).await?;
+    let decided = Decided {
+        has_context: verdict.is_none_or(|verdict| verdict.allows_any(&candidates)),
+        // It returns chunks that are not near enough, too.
+        max_distance: match search.endpoint {
+            Endpoint::Retrieve => f32::INFINITY,
+            _ => verdict.map_or(f32::INFINITY, |verdict| verdict.max_distance),
+        },
+    };
+    let (candidates, arranged) = arrange(app, index, &search, candidates, decided).await?;
     stages.extend(arranged);
     for stage in ["retrieval", "feedback", "recency", "rerank", "diversity"] {
         stages::count(&app.metrics, search.endpoint, stage, &stages);

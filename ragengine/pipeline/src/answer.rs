@@ -19,6 +19,7 @@ mod stream;
 mod tidy;
 
 pub use sentences::cited_sentences;
+use serde_json::Value;
 pub use stream::{CitationStream, Finished, MAX_UNCITED_BYTES};
 
 /// What tells one source from another.
@@ -27,7 +28,16 @@ pub struct CitedSource<'a> {
     /// The title, or what stands for it: the path or the document's id.
     pub title: &'a str,
     /// The page, if the document has pages.
-    pub page: Option<u64>,
+    pub page: Option<Page<'a>>,
+}
+
+/// The page of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Page<'a> {
+    /// A whole number.
+    Number(u64),
+    /// What the metadata has instead of a whole number, such as `iv` or `12-13`.
+    Other(&'a Value),
 }
 
 /// What becomes of answers without citations.

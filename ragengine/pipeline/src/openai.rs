@@ -43,7 +43,7 @@ pub fn read(body: Bytes) -> Result<Request, Rejection> {
         max_tokens: max_tokens.as_ref().ok().copied().flatten(),
         tools: ["tools", "functions"]
             .iter()
-            .filter_map(|name| fields.present(name))
+            .filter_map(|name| fields.present(name).filter(|field| !is_empty_list(field)))
             .map(|field| body.slice_ref(field.get().as_bytes()))
             .collect(),
         uses_index_with_tools: fields.boolean("rag_with_tools")?,
@@ -56,6 +56,12 @@ pub fn read(body: Bytes) -> Result<Request, Rejection> {
         max_tokens?;
     }
     Ok(request)
+}
+
+/// Whether a field is `[]`. Some clients send it instead of leaving the field out.
+fn is_empty_list(field: &RawValue) -> bool {
+    let inner = field.get().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.is_some_and(|inner| inner.trim().is_empty())
 }
 
 /// Parses the field `messages` of this body.

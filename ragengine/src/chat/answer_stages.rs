@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ragengine_client::wire::ExplainedStage;
 use ragengine_errors::texts;
 use ragengine_guardrails::{Call, GuardStream, Outcome as Checked, Policy};
-use ragengine_pipeline::answer::{CitationRules, CitationStream, Finished, Outcome};
+use ragengine_pipeline::answer::{CitationRules, CitationStream, Finished, Outcome, cited_sentences};
 use ragengine_pipeline::post_process::PostProcessStream;
 use ragengine_pipeline::stream::ToolCall;
 
@@ -36,6 +36,15 @@ pub(super) struct Citable {
     pub passages: Arc<[ChatPassage]>,
     /// The rules.
     pub rules: CitationRules,
+}
+
+/// A passage that an answer cites.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CitedPassage {
+    /// Its number in the answer, from 1.
+    pub number: usize,
+    /// Its position among the passages of the prompt, from 0.
+    pub position: usize,
 }
 
 /// The stages of one choice of an answer.
@@ -102,6 +111,21 @@ impl AnswerEnd {
     /// Whether the guardrails blocked the answer.
     pub fn is_blocked(&self) -> bool {
         self.checked == Some(Checked::Blocked)
+    }
+
+    /// What the answer cites, of which this is the text after all stages. What the guardrails took out cites nothing.
+    /// None if citations are not checked.
+    pub fn shown_citations(&self, text: &str) -> Option<Vec<CitedPassage>> {
+        let positions = &self.cited.as_ref()?.citations;
+        let numbered = (1..).zip(positions).map(|(number, position)| CitedPassage { number, position: *position });
+        Some(match self.checked {
+            None | Some(Checked::Passed) => numbered.collect(),
+            Some(Checked::Blocked) => Vec::new(),
+            Some(Checked::Redacted) => {
+                let left = cited_sentences(text, positions.len());
+                numbered.zip(left).filter(|(_, sentences)| !sentences.is_empty()).map(|(cited, _)| cited).collect()
+            }
+        })
     }
 
     /// The finish reason instead of the language model's.
@@ -259,5 +283,28 @@ mod tests {
             let expected = if is_answer { fallback.as_str() } else { "" };
             assert_eq!((&*given, end.cited.is_some()), (expected, is_answer), "{text:?} {has_calls} {finish_reason:?}");
         }
+    }
+
+    #[test]
+    fn citations_that_the_guardrails_took_out_are_not_shown() {
+        let text = "Returns are due in May [1]. A late return costs 25 euros [2].";
+        let cut = "Returns are due in May [1].";
+        for (checked, text, shown) in [
+            (None, text, &[(1, 4), (2, 0)][..]),
+            // A text that was not changed is not read again.
+            (Some(Checked::Passed), cut, &[(1, 4), (2, 0)]),
+            (Some(Checked::Redacted), text, &[(1, 4), (2, 0)]),
+            (Some(Checked::Redacted), cut, &[(1, 4)]),
+            (Some(Checked::Redacted), "[REDACTED] A late return costs 25 euros [2].", &[(2, 0)]),
+            (Some(Checked::Redacted), "[REDACTED]", &[]),
+            (Some(Checked::Blocked), text, &[]),
+        ] {
+            let cited = Some(Finished { citations: vec![4, 0], outcome: Outcome::Cited });
+            let end = AnswerEnd { cited, checked, ..AnswerEnd::default() };
+            let cited = end.shown_citations(text).unwrap();
+            let cited: Vec<_> = cited.into_iter().map(|cited| (cited.number, cited.position)).collect();
+            assert_eq!(cited, shown, "{checked:?} {text}");
+        }
+        assert_eq!(AnswerEnd::default().shown_citations(text), None);
     }
 }

@@ -1,14 +1,17 @@
 //! The passages that an answer cites, in replies.
 
+use std::mem;
 use std::time::Duration;
 
 use ragengine_client::wire::{Citation, QuerySource};
 use ragengine_embedding::Embedding;
-use ragengine_pipeline::answer::{CitedSource, cited_sentences};
+use ragengine_index::search::RetrievedChunk;
+use ragengine_pipeline::answer::{CitedSource, Page, cited_sentences};
 use serde_json::Value;
 use tokio::time::timeout;
 use tracing::warn;
 
+use super::answer_stages::CitedPassage;
 use super::passage::{ChatPassage, page};
 
 /// How long an answer waits for the support of its citations.
@@ -19,7 +22,13 @@ const MAX_SENTENCES: usize = 100;
 
 /// What tells the passages from each other for a reader, in order.
 pub(super) fn cited_sources(passages: &[ChatPassage]) -> Vec<CitedSource<'_>> {
-    passages.iter().map(|passage| CitedSource { title: title(passage), page: page(&passage.chunk) }).collect()
+    passages.iter().map(|passage| CitedSource { title: title(passage), page: cited_page(&passage.chunk) }).collect()
+}
+
+/// The page, which may be another value than a number: a reader can tell `iv` from `12-13`.
+fn cited_page(chunk: &RetrievedChunk) -> Option<Page<'_>> {
+    let other = || chunk.metadata.get("page").filter(|page| !page.is_null()).map(Page::Other);
+    page(chunk).map(Page::Number).or_else(other)
 }
 
 /// The document's title, else its path, else its id.
@@ -63,15 +72,17 @@ pub(super) fn source(index_name: &str, number: usize, passage: &ChatPassage) -> 
 }
 
 /// How well each cited passage supports the sentences that cite it, 0 to 1: the least similarity of one of them. None if
-/// a sentence cannot be embedded in time. `cited` are the positions of the passages, in the order of their numbers in the
-/// answer.
+/// a sentence cannot be embedded in time.
 pub(super) async fn support(
     embedding: &Embedding,
     answer: &str,
     passages: &[ChatPassage],
-    cited: &[usize],
+    cited: &[CitedPassage],
 ) -> Vec<Option<f32>> {
-    let sentences = cited_sentences(answer, cited.len());
+    let highest = cited.iter().map(|cited| cited.number).max().unwrap_or_default();
+    let mut of_numbers = cited_sentences(answer, highest);
+    let sentences: Vec<Vec<String>> =
+        cited.iter().map(|cited| of_numbers.get_mut(cited.number - 1).map(mem::take).unwrap_or_default()).collect();
     let texts: Vec<String> = sentences.iter().flatten().cloned().collect();
     if texts.is_empty() || texts.len() > MAX_SENTENCES {
         return vec![None; cited.len()];
@@ -90,10 +101,10 @@ pub(super) async fn support(
     let mut vectors = vectors.iter();
     let sources = cited_sources(passages);
     let mut support = Vec::with_capacity(cited.len());
-    for (source, sentences) in cited.iter().zip(&sentences) {
+    for (CitedPassage { position, .. }, sentences) in cited.iter().zip(&sentences) {
         // Passages that a reader cannot tell apart have one number.
         let alike: Vec<&[f32]> = (passages.iter().zip(&sources))
-            .filter(|(_, other)| sources.get(*source) == Some(other))
+            .filter(|(_, other)| sources.get(*position) == Some(other))
             .flat_map(|(passage, _)| passage.members.iter().filter_map(|member| member.vector.as_deref()))
             .collect();
         let least = vectors.by_ref().take(sentences.len()).filter_map(|sentence| nearest(sentence, &alike));

@@ -7,7 +7,7 @@ use ragengine_embedding::Embedding;
 use serde::Serialize;
 use tracing::warn;
 
-use super::answer_stages::{AnswerEnd, AnswerStages, Citable};
+use super::answer_stages::{AnswerEnd, AnswerStages, Citable, CitedPassage};
 use super::answered_event::PendingEvent;
 use super::cached::{Entry, Ticket};
 use super::citations::{citation, source, support};
@@ -119,12 +119,11 @@ impl Closing {
             warn!(request_id = self.request_id, endpoint = self.endpoint.label(), "answer blocked by guardrails");
         }
         let mut closed = Closed::default();
-        if let (Some(cited), Some(citable)) = (&end.cited, self.stages.citations.take()) {
-            // A blocked answer shows nothing of what it cites.
-            let cited: &[usize] = if end.is_blocked() { &[] } else { &cited.citations };
+        let cited = end.shown_citations(text);
+        let citation_count = cited.as_ref().and_then(|cited| u64::try_from(cited.len()).ok());
+        if let (Some(cited), Some(citable)) = (&cited, self.stages.citations.take()) {
             closed = self.cite(cited, &citable, text).await;
         }
-        let citation_count = end.cited.as_ref().and_then(|cited| u64::try_from(cited.citations.len()).ok());
         self.event.take().into_iter().for_each(|event| event.publish(text, citation_count));
         if let Some(keeping) = self.keeping.take() {
             let is_good = finish_reason == Some("stop") && end.is_good();
@@ -142,21 +141,19 @@ impl Closing {
     }
 
     /// The fields with the cited passages.
-    async fn cite(&self, cited: &[usize], Citable { passages, .. }: &Citable, text: &str) -> Closed {
-        let cited: Vec<(usize, &ChatPassage)> =
-            cited.iter().filter_map(|position| Some((*position, passages.get(*position)?))).collect();
-        let mut citations: Vec<_> = (1..).zip(&cited).map(|(number, (_, passage))| citation(number, passage)).collect();
+    async fn cite(&self, cited: &[CitedPassage], Citable { passages, .. }: &Citable, text: &str) -> Closed {
+        let numbered: Vec<(usize, &ChatPassage)> =
+            cited.iter().filter_map(|cited| Some((cited.number, passages.get(cited.position)?))).collect();
+        let mut citations: Vec<_> = numbered.iter().map(|(number, passage)| citation(*number, passage)).collect();
         if let Some(embedding) = &self.verifier {
-            let positions: Vec<usize> = cited.iter().map(|(position, _)| *position).collect();
-            let found = support(embedding, text, passages, &positions).await;
+            let found = support(embedding, text, passages, cited).await;
             for (citation, support) in citations.iter_mut().zip(found) {
                 support.iter().for_each(|support| self.metrics.citation_support(self.endpoint.label(), *support));
                 citation.support = Some(support);
             }
         }
-        let numbered = (1..).zip(&cited);
         let sources: Vec<QuerySource> =
-            numbered.map(|(number, (_, passage))| source(&self.index_name, number, passage)).collect();
+            numbered.iter().map(|(number, passage)| source(&self.index_name, *number, passage)).collect();
         let sources = serde_json::to_string(&sources).unwrap_or_else(|_| "[]".to_owned());
         let mut fields = Fields::new();
         if self.endpoint == Endpoint::Query {

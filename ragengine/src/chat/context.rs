@@ -26,6 +26,7 @@ use crate::app::App;
 use crate::boundary::new_boundary;
 use crate::error::ApiError;
 use crate::report::{Selected, Stage};
+use crate::retrieval::stages::Endpoint;
 
 /// Up to three digits, numbers have the same count of tokens in every tokenizer whose counts add up.
 const LARGEST_NUMBER_OF_ONE_TOKEN: usize = 999;
@@ -36,7 +37,7 @@ pub(super) struct Context {
     pub passages: Vec<ChatPassage>,
     /// The finished prompt. `None` if the conversation is sent as it is.
     pub finished: Option<FinishedPrompt>,
-    /// Whether the prompt has passages or interactions.
+    /// Whether the prompt has passages, or interactions that may stand alone.
     pub has_context: bool,
     /// Number of chunks within the threshold, selected or not.
     pub relevant: usize,
@@ -140,7 +141,9 @@ impl Writing {
             last_distance: last_distance.reduce(f32::max),
         };
         let relevant = reported.count(Decision::Selected) + reported.count(Decision::OverBudget);
-        let has_context = finished.is_some() && (!passages.is_empty() || self.interactions.is_some());
+        // `/chat` answers from documents only.
+        let may_be_without_passages = self.interactions.is_some() && self.asked.way.endpoint != Endpoint::Chat;
+        let has_context = finished.is_some() && (!passages.is_empty() || may_be_without_passages);
         Ok((Context { passages, finished, has_context, relevant }, reported))
     }
 

@@ -187,7 +187,7 @@ enum RewriteError {
     #[error("the language model did not rewrite the question within {} s", .0.as_secs_f32())]
     Late(Duration),
     /// The reply cannot be used.
-    #[error("the reply of the language model has no question, or a long text")]
+    #[error("the reply of the language model has no question, or is too long")]
     Nonsense,
     /// The policy for answers does not let it pass.
     #[error("the question of the language model does not pass the guardrails")]

@@ -94,8 +94,9 @@ pub(super) async fn search(
         side_tasks: Some(side_tasks),
     };
     let mut ranked = retrieval::retrieve(app, caller, &asked.index, search).await?;
+    let verdict = ranked.verdict.unwrap_or(Verdict { max_distance: asked.max_distance, evidence: None });
     if endpoint != Endpoint::Completions {
-        ranked.candidates.keep_best(asked.budget.top_k);
+        ranked.candidates.keep_best(asked.budget.top_k, verdict.max_distance);
     }
     if let Some(filters) = stages.iter_mut().find(|stage| stage.stage == "filters" && ranked.is_rule_dropped) {
         filters.outcome = "dropped".to_owned();
@@ -108,7 +109,6 @@ pub(super) async fn search(
         let nearest = ranked.candidates.distances().reduce(f32::min);
         report.was_found(nearest.map(|distance| Band::of(similarity(distance))));
     }
-    let verdict = ranked.verdict.unwrap_or(Verdict { max_distance: asked.max_distance, evidence: None });
     verdict.evidence.into_iter().for_each(|evidence| report.was_judged(evidence));
     report.stage_ends(Stage::Search);
     let condensed_question = condensed.filter(|_| asked.is_condensed_for_model());

@@ -133,6 +133,12 @@ async fn an_earlier_answer_is_context_for_a_similar_question() {
     let alone = server.post("/v1/chat/completions", &alone).await.ok();
     assert_eq!((&alone["explanation"]["path"], &alone["source_nodes"]), (&json!("rag"), &json!([])));
     assert!(!system(&upstream).contains("numbered passages"), "{}", system(&upstream));
+
+    // `/chat` answers from documents only.
+    let mut question = json!({"query": AGAIN, "index_name": "docs", "metadata_filter": {"none": "such"}});
+    question["pipeline"] = json!({"interactions": true});
+    let reply = server.post("/chat", &question).await.ok();
+    assert_eq!((&reply["answer"], &reply["citations"]), (&json!("No relevant information found"), &json!([])));
 }
 
 #[tokio::test]

@@ -67,10 +67,53 @@ impl Results {
         self.found.truncate(k);
     }
 
-    /// Keeps the first `k` results that are no duplicates, and the duplicates before the last of them.
-    pub fn keep_best(&mut self, k: usize) {
-        let mut unique = self.found.iter().enumerate().filter(|(_, found)| !found.is_duplicate);
-        let end = unique.nth(k).map_or(self.found.len(), |(position, _)| position);
-        self.found.truncate(end);
+    /// Keeps the first `k` results that are no duplicates, and the duplicates before the last of them. If some of the
+    /// `k` are farther than `max_distance`, the next ones within it are kept as well, until there are `k` of those.
+    pub fn keep_best(&mut self, k: usize, max_distance: f32) {
+        let (mut unique, mut near) = (0, 0);
+        self.found.retain(|found| {
+            let (is_unique, is_near) = (!found.is_duplicate, found.distance <= max_distance);
+            let is_kept = unique < k || (is_unique && is_near && near < k);
+            unique += usize::from(is_unique && is_kept);
+            near += usize::from(is_unique && is_near && is_kept);
+            is_kept
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Found, Hit};
+    use super::Results;
+
+    /// Results at these distances. A negative distance is that of a duplicate.
+    fn results(distances: &[f32]) -> Results {
+        let rows = (0..).zip(distances);
+        let found = rows.map(|(row, distance)| Found {
+            is_duplicate: *distance < 0.0,
+            ..Found::from(Hit { row, distance: distance.abs() })
+        });
+        found.collect::<Vec<_>>().into()
+    }
+
+    #[test]
+    fn far_results_take_no_place_of_near_ones() {
+        for (distances, k, max_distance, kept) in [
+            (&[0.1, 0.2, 0.3][..], 2, 0.85, &[0, 1][..]),
+            (&[0.1, 0.2], 5, 0.85, &[0, 1]),
+            (&[0.95, 0.96, 0.8, 0.97, 0.7, 0.6], 2, 0.85, &[0, 1, 2, 4]),
+            (&[0.95, 0.8, 0.96, 0.7], 2, 0.85, &[0, 1, 3]),
+            (&[0.95, 0.96, 0.97], 2, 0.85, &[0, 1]),
+            (&[0.95, 0.96, 0.1], 2, f32::INFINITY, &[0, 1]),
+            // Duplicates do not count, and are kept before the last one only.
+            (&[0.1, -0.1, 0.2, -0.2, 0.3], 2, 0.85, &[0, 1, 2]),
+            (&[0.95, -0.1, 0.96, -0.1, 0.3], 2, 0.85, &[0, 1, 2, 4]),
+            (&[0.1], 0, 0.85, &[]),
+        ] {
+            let mut results = results(distances);
+            results.keep_best(k, max_distance);
+            let rows: Vec<u64> = results.found().iter().map(|found| found.row).collect();
+            assert_eq!(rows, kept, "{distances:?} {k}");
+        }
     }
 }

@@ -5,11 +5,11 @@ mod properties;
 
 /// Five sources. The second and the third are one page of one document, the fourth has no page.
 const SOURCES: [CitedSource<'_>; 5] = [
-    CitedSource { title: "General Regulations", page: Some(15) },
-    CitedSource { title: "Assessment Regulations", page: Some(8) },
-    CitedSource { title: "Assessment Regulations", page: Some(8) },
+    CitedSource { title: "General Regulations", page: Some(Page::Number(15)) },
+    CitedSource { title: "Assessment Regulations", page: Some(Page::Number(8)) },
+    CitedSource { title: "Assessment Regulations", page: Some(Page::Number(8)) },
     CitedSource { title: "Assessment Regulations", page: None },
-    CitedSource { title: "General Regulations", page: Some(16) },
+    CitedSource { title: "General Regulations", page: Some(Page::Number(16)) },
 ];
 
 fn cited(answer: &str) -> (String, Vec<usize>) {

@@ -23,7 +23,7 @@ fn hello() -> Value {
 fn the_fields_that_are_looked_at_are_read() {
     let request = parse(json!({
         "model": "m", "index_name": "docs", "context_token_ratio": 0.6, "messages": hello(), "stream": true,
-        "stream_options": {"include_usage": true}, "n": 2, "max_tokens": 100, "max_completion_tokens": 50, "tools": []
+        "stream_options": {"include_usage": true}, "n": 2, "max_tokens": 100, "max_completion_tokens": 50, "tools": [1]
     }))
     .unwrap();
     assert_eq!(request.index_name.as_deref(), Some("docs"));
@@ -91,7 +91,7 @@ fn a_chat_mode_and_a_filter_are_read() {
 fn null_is_absent() {
     let request = parse(json!({
         "model": null, "index_name": null, "context_token_ratio": null, "messages": hello(), "stream": null, "n": null,
-        "max_tokens": null, "tools": null, "functions": null, "stream_options": null
+        "max_tokens": null, "tools": [ ], "functions": null, "stream_options": null
     }))
     .unwrap();
     assert_eq!((request.model, request.index_name, request.context_token_ratio), (None, None, None));

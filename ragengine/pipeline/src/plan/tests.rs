@@ -36,8 +36,11 @@ fn bypass_2_tools_or_functions_present() {
         ("functions", json!([{"name": "get_weather"}])),
     ] {
         let messages = json!([{"role": "user", "content": "What's the weather?"}]);
-        let body = json!({"index_name": "my_index", "messages": messages, field: value});
+        let body = json!({"index_name": "my_index", "messages": &messages, field: value});
         assert_eq!(planned(body), Ok(Plan::PassThrough(Bypass::Tools)), "{field}");
+        // Some clients send an empty list instead of leaving the field out.
+        let body = json!({"index_name": "my_index", "messages": messages, field: []});
+        assert!(matches!(planned(body), Ok(Plan::Retrieve(_))), "{field}");
     }
 }
 

@@ -61,7 +61,7 @@ async fn present(index: &Index, similar: Vec<Similar>, most: usize) -> Vec<Simil
         })
         .unzip();
     let have = index.have_chunks(wanted).await.unwrap_or_else(|error| {
-        warn!(kind = error.kind(), "no interaction is used: their chunks cannot be read");
+        warn!(kind = error.kind(), "interactions not used: their chunks cannot be read");
         Vec::new()
     });
     similar.into_iter().zip(have).filter(|(_, has_all)| *has_all).map(|(similar, _)| similar).take(most).collect()

@@ -1,8 +1,13 @@
 /// Longer questions are compared as they are. In bytes.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// Is not a part of a word when it is at an end of it.
-const PUNCTUATION: [char; 12] = ['.', ',', ';', ':', '!', '?', '"', '\'', '(', ')', '[', ']'];
+/// Is not a part of a word when it is at an end of it: punctuation of European languages, Arabic and Hebrew, Indic
+/// languages, and Chinese, Japanese and Korean.
+const PUNCTUATION: &[char] = &[
+    '.', ',', ';', ':', '!', '?', '"', '\'', '(', ')', '[', ']', '¿', '¡', '“', '”', '„', '‘', '’', '‚', '«', '»', '‹',
+    '›', '…', '–', '—', '،', '؛', '؟', '۔', '״', '׳', '।', '॥', '。', '、', '，', '．', '；', '：', '！', '？', '（',
+    '）', '「', '」', '『', '』', '《', '》', '〈', '〉', '【', '】', '・',
+];
 
 /// A question in the form in which questions are compared: in lower case, without punctuation at the ends of words, and
 /// with one space between words. Punctuation within a word stays, so that `1.5` and `15` are two questions. A question
@@ -35,7 +40,11 @@ mod tests {
             ("When are reports due?", "when are reports due"),
             ("  when   ARE\treports\n due ?! ", "when are reports due"),
             ("\"When\" (are) [reports] 'due'...", "when are reports due"),
-            ("¿Wann? ÄRGER ÉTÉ", "¿wann ärger été"),
+            ("¿Wann? ÄRGER ÉTÉ", "wann ärger été"),
+            ("“What” is «KAITO»…", "what is kaito"),
+            ("退款政策是什么？", "退款政策是什么"),
+            ("「返品」はいつまで。", "返品」はいつまで"),
+            ("ما هي السياسة؟", "ما هي السياسة"),
             ("ΟΔΟΣ? ΟΔΟΣ", "οδος οδος"),
             ("İstanbul", "i\u{307}stanbul"),
             ("Version 1.5, or 15?", "version 1.5 or 15"),
