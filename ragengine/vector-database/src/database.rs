@@ -208,8 +208,16 @@ impl Database {
         to_database!(self, client => client.delete_object(collection, id))
     }
 
+    /// Whether a replica may lack writes, as far as the writes of this client know.
+    pub fn may_be_behind(&self) -> bool {
+        match self {
+            Self::Weaviate(client) => client.may_be_behind(),
+            Self::Qdrant(_) => false,
+        }
+    }
+
     /// Whether all replicas of a collection have every write, as far as the writes of this client know. If one was
-    /// missing that answers now, it may still be behind, so only the next call says yes.
+    /// missing that answers now, it may still be behind, so only a call a minute later says yes.
     pub async fn has_all_replicas(&self, collection: &CollectionName) -> bool {
         match self {
             Self::Weaviate(client) => client.has_all_replicas(collection).await,

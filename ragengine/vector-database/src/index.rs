@@ -32,6 +32,7 @@ pub use listing::{IndexSize, Page, Selection};
 pub use search::{DenseSearch, Hit, WordSearch};
 pub use sweep::WithoutDocuments;
 
+use crate::VectorDatabaseError;
 use crate::collection_name::Collections;
 use crate::database::Database;
 
@@ -52,5 +53,23 @@ impl Index {
     /// The name of the index.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether a replica may lack writes, so that lists and searches may lack them too. Known of the writes of this
+    /// client only.
+    pub fn may_be_behind(&self) -> bool {
+        self.is_replicated && self.database.may_be_behind()
+    }
+
+    /// Checks that lists have every write, as far as the writes of this client know.
+    ///
+    /// # Errors
+    ///
+    /// [`VectorDatabaseError::ReplicaMissing`] while a replica is missing, and for a minute after it has returned.
+    pub async fn require_all_replicas(&self) -> Result<(), VectorDatabaseError> {
+        if self.is_replicated && !self.database.has_all_replicas(&self.collections.documents).await {
+            return Err(VectorDatabaseError::ReplicaMissing);
+        }
+        Ok(())
     }
 }

@@ -11,8 +11,8 @@ metrics! {
         pub(crate) vector_engine_requests_total: Counters["operation", "outcome"],
         /// Seconds of requests to the vector database, with further attempts and the waits between them.
         pub(crate) vector_engine_request_seconds: Durations["operation"],
-        /// 1 from a write that not all replicas of Weaviate did until one that all did: writes wait for a majority
-        /// meanwhile, and searches may miss them until the replicas have exchanged them. Else 0.
+        /// 1 while a replica of Weaviate misses writes: writes then wait for a majority, and searches may miss new
+        /// documents. 0 when all replicas have done the last write that was sent to all.
         pub(crate) vector_engine_replica_missing: Gauge[],
     }
 }

@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use replicas::{Missing, Replicas, Write};
+use replicas::{MAX_READ_WAIT, MAX_WRITE_WAIT, Missing, Replicas, Write};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
@@ -176,6 +176,11 @@ impl Client {
         }
     }
 
+    /// A message of Weaviate without the API key.
+    fn redacted(&self, message: String) -> String {
+        self.api_key.as_ref().map_or_else(|| message.clone(), |key| key.redact(&message))
+    }
+
     fn show_missing(&self, replicas: i64) {
         if let Some(metrics) = &self.metrics {
             metrics.vector_engine_replica_missing.set(replicas);
@@ -212,7 +217,8 @@ impl Client {
                 sending = sending.header(reqwest::header::CONTENT_TYPE, "application/json").body(body.clone());
             }
             if waits_for_all {
-                sending = sending.timeout(self.timeout.min(replicas::MAX_WAIT));
+                let is_read = request.method == Method::GET;
+                sending = sending.timeout(if is_read { self.timeout.min(MAX_READ_WAIT) } else { MAX_WRITE_WAIT });
             }
             let result = self.attempt(sending).await;
             if let Some(metrics) = &self.metrics {
@@ -244,8 +250,7 @@ impl Client {
         if status.is_success() {
             return Ok(body);
         }
-        let message = body::message(&body);
-        let message = self.api_key.as_ref().map_or_else(|| message.clone(), |key| key.redact(&message));
+        let message = self.redacted(body::message(&body));
         let status = status.as_u16();
         if status == 429 || status >= 500 {
             Err(VectorDatabaseError::Unavailable { status, message })

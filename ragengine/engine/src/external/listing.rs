@@ -74,7 +74,10 @@ impl ExternalIndex {
 
     /// A page of a list, which has its name in the cursors.
     async fn page(&self, list: &str, selection: Selection<'_>, page: &Page) -> Result<Listed, IndexError> {
-        let changes = self.row().await?.changes.unsigned_abs();
+        let row = self.row().await?;
+        let changes = row.changes.unsigned_abs();
+        // The places of a replica that is behind are others later.
+        let are_places_kept = !row.is_changing && !self.engine.may_be_behind();
         let total = usize::try_from(self.size_of(selection).await?.documents).unwrap_or(usize::MAX);
         let mut records: Vec<DocumentRecord> = Vec::new();
         if page.offset >= total {
@@ -90,7 +93,9 @@ impl ExternalIndex {
                 if passed <= skipped {
                     let Some(next) = next else { break };
                     (offset, after) = (offset + passed, Some(next));
-                    self.cursors.keep(list, changes, offset, next);
+                    if are_places_kept {
+                        self.cursors.keep(list, changes, offset, next);
+                    }
                     continue;
                 }
             }
@@ -100,7 +105,9 @@ impl ExternalIndex {
             records.extend(found.documents.into_iter().skip(skipped));
             let Some(next) = found.next else { break };
             after = Some(next);
-            self.cursors.keep(list, changes, offset, next);
+            if are_places_kept {
+                self.cursors.keep(list, changes, offset, next);
+            }
         }
         records.truncate(page.limit);
         Ok(Listed { records, total })

@@ -148,6 +148,10 @@ impl ExternalIndex {
             let _writing = writing;
             index.require_there(index.catalogue.begin_change(index.number).await).await?;
             let changed = change(Arc::clone(&index)).await;
+            // A replica that is behind does not find the change. So no answer is given again until an hour is over.
+            if index.engine.may_be_behind() {
+                return changed;
+            }
             // Also after an error, because some documents may be changed.
             let ended = index.require_there(index.catalogue.end_change(index.number).await).await;
             let changed = changed?;

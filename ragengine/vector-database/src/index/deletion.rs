@@ -40,10 +40,7 @@ impl Index {
                 more => deleted += more,
             }
         }
-        let documents = &self.collections.documents;
-        if self.is_replicated && !self.database.has_all_replicas(documents).await {
-            return Err(VectorDatabaseError::ReplicaMissing);
-        }
+        self.require_all_replicas().await?;
         Ok(deleted)
     }
 

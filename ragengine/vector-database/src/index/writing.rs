@@ -78,7 +78,8 @@ impl Index {
         self.database.put(&self.collections.texts, &texts).await
     }
 
-    /// Sets the revision of a document whose content hash and source are still these. Returns whether they are.
+    /// Sets the revision of a document whose content hash and source are still these. Returns whether it was set: not if
+    /// they are others, or a replica does not answer. The revision is sent again with the next synchronisation.
     ///
     /// # Errors
     ///

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use ragengine_errors::Logged as _;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use tracing::debug;
 use uuid::Uuid;
 
 use super::body::{Message, shortened};
-use super::replicas::{MAX_WAIT, Replicas, Write};
+use super::replicas::{MAX_READ_WAIT, Replicas, Write};
 use super::{Client, Repeat, Request};
 use crate::VectorDatabaseError;
 use crate::collection_name::CollectionName;
@@ -19,7 +21,7 @@ use crate::property::Property;
 /// Requests for single objects that run at the same time.
 const SINGLE_REQUESTS: usize = 16;
 
-/// A replica that is known to be missing has this time to answer before a property is changed without it.
+/// A replica that is known to be missing has this time to answer before a property is left as it is.
 const MAX_WAIT_FOR_MISSING: Duration = Duration::from_secs(1);
 
 fn object_json(object: &Object, collection: &CollectionName) -> Value {
@@ -116,7 +118,7 @@ impl Client {
         let failure = |object: &&Object| {
             let reason = match outcomes.get(&object.id) {
                 Some(result) if result.status.as_deref() == Some("SUCCESS") && result.errors.is_none() => return None,
-                Some(OfObject { errors: Some(errors), .. }) => errors.text(),
+                Some(OfObject { errors: Some(errors), .. }) => self.redacted(errors.text()),
                 _ => "it gave no reason".to_owned(),
             };
             Some((object.id, reason))
@@ -199,11 +201,12 @@ impl Client {
         Ok(object.map(|object| object.vector).filter(|vector| !vector.is_empty()))
     }
 
-    /// Sets a text of an object, and leaves its other properties as they are. Returns whether there is such an object.
+    /// Sets a text of an object, and leaves its other properties as they are. Returns whether it was set: not if there is
+    /// no such object, or a replica does not answer.
     ///
     /// Weaviate 1.35 takes an object for current on each replica that it changes, also if the replica missed an earlier
     /// write of it. So the object is read from all replicas before, which then have the latest write. A replica that
-    /// does not answer is not waited for: it misses this change, too.
+    /// does not answer the read may still get the change, seconds later: so nothing is changed then.
     ///
     /// # Errors
     ///
@@ -215,8 +218,14 @@ impl Client {
         property: Property,
         text: &str,
     ) -> Result<bool, VectorDatabaseError> {
-        if let Ok(None) = self.bring_up_to_date(collection, id).await {
-            return Ok(false);
+        match self.bring_up_to_date(collection, id).await {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(false),
+            Err(error) if error.is_temporary() => {
+                debug!(reason = error.for_log(), "text of an object not set: not all replicas have answered");
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
         }
         let id_text = id.to_string();
         let path = ["v1", "objects", collection.as_str(), &id_text];
@@ -242,7 +251,7 @@ impl Client {
         collection: &CollectionName,
         id: Uuid,
     ) -> Result<Option<StoredObject>, VectorDatabaseError> {
-        let max_wait = if self.missing.is_one() { MAX_WAIT_FOR_MISSING } else { MAX_WAIT };
+        let max_wait = if self.missing.is_one() { MAX_WAIT_FOR_MISSING } else { MAX_READ_WAIT };
         let read = self.object_from(Replicas::All, collection, id);
         tokio::time::timeout(max_wait, read).await.unwrap_or(Err(VectorDatabaseError::Timeout))
     }

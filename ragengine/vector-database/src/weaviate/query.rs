@@ -123,7 +123,7 @@ impl Client {
         };
         let reply: Reply = self.read_reply(request).await?;
         match reply.errors.into_iter().flatten().next() {
-            Some(error) => Err(VectorDatabaseError::Query(shortened(&error.message))),
+            Some(error) => Err(VectorDatabaseError::Query(self.redacted(shortened(&error.message)))),
             None => Ok(reply.data.unwrap_or_default()),
         }
     }

@@ -3,10 +3,14 @@
 //! A search asks one replica of each shard. So a write waits for all replicas: then every later search finds it. While
 //! one of them does not answer, writes wait for a majority, and a search may miss them until the replicas have exchanged
 //! them. Objects are always read from a majority, which has every acknowledged write.
+//!
+//! Weaviate 1.35 goes on with a write whose client has left, for 20 seconds until all replicas are ready for it. A write
+//! that is given up earlier may be done later, over newer ones. So a write waits longer than that.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use ragengine_errors::Logged as _;
 use tracing::{info, warn};
 use uuid::Uuid;
 
@@ -20,8 +24,17 @@ const PAUSE: Duration = Duration::from_secs(30);
 /// The wait before all replicas are asked a second time.
 const WAIT: Duration = Duration::from_millis(300);
 
-/// A replica that takes longer for a write counts as missing.
-pub const MAX_WAIT: Duration = Duration::from_secs(10);
+/// An attempt that fails within this time is made for all replicas once more.
+const FAST_FAILURE: Duration = Duration::from_secs(2);
+
+/// A replica that takes longer for a read counts as missing.
+pub const MAX_READ_WAIT: Duration = Duration::from_secs(10);
+
+/// A replica that takes longer for a write counts as missing. Weaviate gives it up after 20 seconds.
+pub const MAX_WRITE_WAIT: Duration = Duration::from_secs(25);
+
+/// When all replicas answer again, the one that was missing has what it missed after this time.
+const CATCH_UP: Duration = Duration::from_secs(60);
 
 /// The replicas that must have done a request. Of those that a read asks, the latest answer counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,16 +56,21 @@ impl Replicas {
 
 /// Whether a replica is missing, as far as the writes of a client know.
 #[derive(Debug, Default)]
-pub struct Missing {
+pub struct Missing(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
     /// When all replicas are tried again. None: none is missing.
-    tried_at: Mutex<Option<Instant>>,
+    tried_at: Option<Instant>,
+    /// Until when a replica that was missing may be behind.
+    behind_until: Option<Instant>,
 }
 
 impl Missing {
     /// The replicas that the next write waits for. After the pause, one write tries all replicas. The others do not
     /// wait for its result.
     fn next(&self, now: Instant) -> Replicas {
-        let mut tried_at = self.tried_at.lock();
+        let tried_at = &mut self.0.lock().tried_at;
         match *tried_at {
             Some(at) if now < at => Replicas::Majority,
             Some(_) => {
@@ -65,17 +83,28 @@ impl Missing {
 
     /// Whether a replica is missing.
     pub fn is_one(&self) -> bool {
-        self.tried_at.lock().is_some()
+        self.0.lock().tried_at.is_some()
+    }
+
+    /// Whether a replica is missing, or was until a moment ago, so that it may lack writes.
+    fn may_be_behind(&self, now: Instant) -> bool {
+        let state = self.0.lock();
+        state.tried_at.is_some() || state.behind_until.is_some_and(|until| now < until)
     }
 
     /// Notes that all replicas have a write. Returns whether one was missing before.
-    fn none(&self) -> bool {
-        self.tried_at.lock().take().is_some()
+    fn none(&self, now: Instant) -> bool {
+        let mut state = self.0.lock();
+        let was_missing = state.tried_at.take().is_some();
+        if was_missing {
+            state.behind_until = Some(now + CATCH_UP);
+        }
+        was_missing
     }
 
     /// Notes that a majority has a write that not all replicas have. Returns whether none was missing before.
     fn one(&self, now: Instant) -> bool {
-        self.tried_at.lock().replace(now + PAUSE).is_none()
+        self.0.lock().tried_at.replace(now + PAUSE).is_none()
     }
 }
 
@@ -83,6 +112,8 @@ impl Missing {
 pub struct Write<'a> {
     client: &'a Client,
     replicas: Replicas,
+    /// When the attempt began that is being made.
+    began: Instant,
     /// Whether an attempt for all replicas has failed.
     is_second: bool,
     /// Why not all replicas did it.
@@ -92,7 +123,8 @@ pub struct Write<'a> {
 impl<'a> Write<'a> {
     /// Before the first attempt.
     pub fn new(client: &'a Client) -> Self {
-        Self { client, replicas: client.missing.next(Instant::now()), is_second: false, failure: None }
+        let now = Instant::now();
+        Self { client, replicas: client.missing.next(now), began: now, is_second: false, failure: None }
     }
 
     /// The replicas that the next attempt waits for.
@@ -100,19 +132,20 @@ impl<'a> Write<'a> {
         self.replicas
     }
 
-    /// After an attempt that failed: whether to make it again, because it waited for all replicas. It is made for all
-    /// once more, as a replica may not know a new collection yet, and then for a majority.
+    /// After an attempt that failed: whether to make it again, because it waited for all replicas. If it failed fast, it
+    /// is made for all once more, as a replica may not know a new collection yet, and then for a majority.
     pub async fn goes_on(&mut self, error: &VectorDatabaseError) -> bool {
         if self.replicas == Replicas::Majority || !error.is_temporary() {
             return false;
         }
-        if !self.is_second && *error != VectorDatabaseError::Timeout {
+        if !self.is_second && self.began.elapsed() < FAST_FAILURE {
             self.is_second = true;
             tokio::time::sleep(WAIT).await;
         } else {
             self.replicas = Replicas::Majority;
             self.failure = Some(error.clone());
         }
+        self.began = Instant::now();
         true
     }
 
@@ -124,7 +157,7 @@ impl<'a> Write<'a> {
             && self.client.missing.one(Instant::now())
         {
             warn!(
-                %error,
+                reason = error.for_log(),
                 "a replica of the vector database does not answer: writes wait for a majority, and searches may miss \
                  them until the replicas have exchanged them"
             );
@@ -136,22 +169,24 @@ impl<'a> Write<'a> {
 impl Client {
     /// Notes that all replicas have answered.
     fn all_answer(&self) {
-        if self.missing.none() {
+        if self.missing.none(Instant::now()) {
             info!("all replicas of the vector database answer again");
             self.show_missing(0);
         }
     }
 
+    /// Whether a replica may lack writes, as far as the writes of this client know.
+    pub fn may_be_behind(&self) -> bool {
+        self.missing.may_be_behind(Instant::now())
+    }
+
     /// Whether all replicas have every write, as far as the writes of this client know. If one is missing, all of them
     /// are asked for an object, as no write may come that tries them.
     pub async fn has_all_replicas(&self, collection: &CollectionName) -> bool {
-        if !self.missing.is_one() {
-            return true;
-        }
-        if self.objects_on_all_replicas(collection, &[Uuid::nil()]).await.is_ok() {
+        if self.missing.is_one() && self.objects_on_all_replicas(collection, &[Uuid::nil()]).await.is_ok() {
             self.all_answer();
         }
-        false
+        !self.may_be_behind()
     }
 }
 
@@ -164,7 +199,8 @@ mod tests {
         let (missing, start) = (Missing::default(), Instant::now());
         let after = |pauses: f64| start + PAUSE.mul_f64(pauses);
         assert_eq!(missing.next(start), Replicas::All);
-        assert!(!missing.none(), "none was missing");
+        assert!(!missing.none(start), "none was missing");
+        assert!(!missing.may_be_behind(start));
         assert!(missing.one(start));
         assert_eq!(missing.next(after(0.9)), Replicas::Majority);
         assert_eq!(missing.next(after(1.1)), Replicas::All);
@@ -172,7 +208,18 @@ mod tests {
         assert!(!missing.one(after(1.3)), "it is known already");
         assert_eq!(missing.next(after(2.2)), Replicas::Majority);
         assert_eq!(missing.next(after(2.4)), Replicas::All);
-        assert!(missing.none());
+        assert!(missing.none(after(2.4)));
         assert_eq!(missing.next(after(2.4)), Replicas::All);
+    }
+
+    #[test]
+    fn a_replica_that_answers_again_may_be_behind_for_a_time() {
+        let (missing, start) = (Missing::default(), Instant::now());
+        missing.one(start);
+        assert!(missing.may_be_behind(start + 100 * CATCH_UP), "it is missing");
+        missing.none(start + CATCH_UP);
+        assert!(!missing.is_one() && missing.may_be_behind(start + CATCH_UP.mul_f64(1.9)));
+        assert!(!missing.none(start + CATCH_UP.mul_f64(1.9)), "another write does not make it longer");
+        assert!(!missing.may_be_behind(start + 2 * CATCH_UP));
     }
 }

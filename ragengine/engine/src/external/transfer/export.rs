@@ -39,11 +39,17 @@ impl ExternalCatalog {
         reader_left: impl Future<Output = ()>,
     ) -> Result<W, IndexError> {
         let names = indexes.iter().map(|index| index.name().to_owned()).collect();
+        // Before anything is sent, so that the client gets an error with a status.
+        for index in indexes {
+            Handle::current().block_on(index.require_all_replicas())?;
+        }
         let mut archive = ArchiveWriter::begin(output, &Manifest::new(self.data_id(), names))?;
         let mut reader_left = pin!(reader_left);
         for index in indexes {
             let mut rows = Rows::new()?;
             Handle::current().block_on(spool_for(reader_left.as_mut(), index, &mut rows))?;
+            // A replica may be lost while the index is read.
+            Handle::current().block_on(index.require_all_replicas())?;
             archive.index(index.name(), &rows.header(index))?;
             rows.spool.each(|row| Ok::<(), IndexError>(archive.row(&row)?))?;
         }
@@ -117,6 +123,11 @@ impl Rows {
 }
 
 impl ExternalIndex {
+    /// A list of a replica that is behind lacks documents.
+    async fn require_all_replicas(&self) -> Result<(), IndexError> {
+        self.engine.require_all_replicas().await.map_err(of_engine)
+    }
+
     async fn spool(&self, rows: &mut Rows) -> Result<(), IndexError> {
         let (everything, mut after) = (Filter::default(), None);
         loop {
