@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tracing::{info, warn};
 
-use crate::requests::within_limit;
+use crate::requests::{is_answer, within_limit};
 
 /// The API group.
 pub const GROUP: &str = "gateway.networking.k8s.io";
@@ -23,7 +23,7 @@ const PLURAL: &str = "httproutes";
 pub enum Gateways {
     /// It has them.
     Present,
-    /// It has none, or did not answer.
+    /// It has none.
     #[default]
     Absent,
 }
@@ -87,22 +87,27 @@ impl Resource for HttpRoute {
     }
 }
 
-/// Asks whether the cluster has HTTPRoutes. If it does not answer, it is treated as a cluster without them.
-pub async fn gateways(client: &Client) -> Gateways {
-    if has_http_routes(client).await { Gateways::Present } else { Gateways::Absent }
+/// Asks whether the cluster has HTTPRoutes.
+///
+/// # Errors
+///
+/// If the API server does not answer. A route that exists would stay when it is no longer wanted.
+pub async fn gateways(client: &Client) -> Result<Gateways, kube::Error> {
+    Ok(if has_http_routes(client).await? { Gateways::Present } else { Gateways::Absent })
 }
 
-async fn has_http_routes(client: &Client) -> bool {
+async fn has_http_routes(client: &Client) -> Result<bool, kube::Error> {
     match within_limit(client.list_api_group_resources(API_VERSION)).await {
-        Ok(found) => found.resources.iter().any(|resource| resource.kind == KIND),
+        Ok(found) => Ok(found.resources.iter().any(|resource| resource.kind == KIND)),
         Err(kube::Error::Api(status)) if status.code == 404 => {
             info!(group = GROUP, "the cluster has no Gateway API: httpRoute of a RAGEngine has no effect");
-            false
+            Ok(false)
         }
-        Err(error) => {
+        Err(error) if is_answer(&error) => {
             warn!(group = GROUP, %error, "the Gateway API cannot be read: httpRoute of a RAGEngine has no effect");
-            false
+            Ok(false)
         }
+        Err(error) => Err(error),
     }
 }
 
@@ -134,9 +139,9 @@ mod tests {
         ]}"#;
         let missing = r#"{"kind": "Status", "status": "Failure", "message": "m", "reason": "NotFound", "code": 404}"#;
         for (code, answer, expected) in
-            [(200, routes, true), (200, gateways, false), (404, missing, false), (503, "{}", false)]
+            [(200, routes, Some(true)), (200, gateways, Some(false)), (404, missing, Some(false)), (503, "{}", None)]
         {
-            assert_eq!(has_http_routes(&cluster(code, answer)).await, expected, "{code} {answer}");
+            assert_eq!(has_http_routes(&cluster(code, answer)).await.ok(), expected, "{code} {answer}");
         }
     }
 

@@ -3,6 +3,7 @@
 mod follow;
 mod node_claim;
 mod node_class;
+mod orphans;
 
 use kube::Client;
 

@@ -85,12 +85,6 @@ impl Owner {
         let engine = engine_of(metadata).filter(|_| index.is_none() || is_deletion(metadata));
         index.into_iter().chain(engine.map(|name| owner(Kind::Engine, name))).collect()
     }
-
-    /// The RAGEngine that a NodeClaim was made for.
-    pub fn of_node_claim(metadata: &ObjectMeta) -> Option<Self> {
-        let label = |name: &str| metadata.labels.as_ref()?.get(name).cloned();
-        Some(Self { kind: Kind::Engine, namespace: label(ENGINE_NAMESPACE)?, name: label(ENGINE)? })
-    }
 }
 
 /// Identifies a RAGEngine.
@@ -201,6 +195,12 @@ impl Identity {
         [(NODE_OF, &self.uid), (ENGINE, &self.name), (ENGINE_NAMESPACE, &self.namespace)]
             .map(|(label, value)| (label.to_owned(), value.clone()))
             .into()
+    }
+
+    /// The RAGEngine that a NodeClaim was made for.
+    pub fn of_node_claim(metadata: &ObjectMeta) -> Option<Self> {
+        let label = |name: &str| metadata.labels.as_ref()?.get(name).cloned();
+        Some(Self { namespace: label(ENGINE_NAMESPACE)?, name: label(ENGINE)?, uid: label(NODE_OF)? })
     }
 
     /// Whether a NodeClaim was made for it, and not for an earlier RAGEngine of the same name.

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use kube::Client;
 use tracing::{info, warn};
 
-use crate::requests::within_limit;
+use crate::requests::{is_answer, within_limit};
 
 /// An API group that only OpenShift has.
 const GROUP: &str = "security.openshift.io";
@@ -30,30 +30,35 @@ pub enum PodUser {
     OfNamespace,
 }
 
-/// Determines which users pods run as. If the cluster does not answer, it is treated as not OpenShift.
-pub async fn pod_user(setting: OpenShift, client: &Client) -> PodUser {
+/// Determines which users pods run as. If the API groups may not be read, the cluster is treated as not OpenShift.
+///
+/// # Errors
+///
+/// If the API server does not answer. Another user would restart every pod, and OpenShift would refuse them.
+pub async fn pod_user(setting: OpenShift, client: &Client) -> Result<PodUser, kube::Error> {
     let is_openshift = match setting {
         OpenShift::True => true,
         OpenShift::False => false,
-        OpenShift::Auto => has_group(client).await,
+        OpenShift::Auto => has_group(client).await?,
     };
-    if is_openshift { PodUser::OfNamespace } else { PodUser::OfImage }
+    Ok(if is_openshift { PodUser::OfNamespace } else { PodUser::OfImage })
 }
 
-async fn has_group(client: &Client) -> bool {
+async fn has_group(client: &Client) -> Result<bool, kube::Error> {
     match within_limit(client.list_api_groups()).await {
         Ok(found) => {
             let is_there = found.groups.iter().any(|group| group.name == GROUP);
             info!(group = GROUP, is_there, "checked whether the cluster is OpenShift");
-            is_there
+            Ok(is_there)
         }
-        Err(error) => {
+        Err(error) if is_answer(&error) => {
             warn!(
                 group = GROUP, %error,
                 "the cluster's API groups cannot be read: assuming that it is not OpenShift. Set --openshift otherwise"
             );
-            false
+            Ok(false)
         }
+        Err(error) => Err(error),
     }
 }
 
@@ -88,14 +93,16 @@ mod tests {
         let with = groups("security.openshift.io");
         let without = groups("security.example");
         let broken = cluster(503, "{}");
+        let forbidden = cluster(403, r#"{"kind": "Status", "status": "Failure", "message": "m", "code": 403}"#);
         for (setting, client, expected) in [
-            (OpenShift::Auto, &with, PodUser::OfNamespace),
-            (OpenShift::Auto, &without, PodUser::OfImage),
-            (OpenShift::Auto, &broken, PodUser::OfImage),
-            (OpenShift::True, &without, PodUser::OfNamespace),
-            (OpenShift::False, &with, PodUser::OfImage),
+            (OpenShift::Auto, &with, Some(PodUser::OfNamespace)),
+            (OpenShift::Auto, &without, Some(PodUser::OfImage)),
+            (OpenShift::Auto, &forbidden, Some(PodUser::OfImage)),
+            (OpenShift::Auto, &broken, None),
+            (OpenShift::True, &broken, Some(PodUser::OfNamespace)),
+            (OpenShift::False, &with, Some(PodUser::OfImage)),
         ] {
-            assert_eq!(pod_user(setting, client).await, expected, "{setting:?}");
+            assert_eq!(pod_user(setting, client).await.ok(), expected, "{setting:?}");
         }
     }
 }

@@ -13,6 +13,14 @@ use tower::{Layer, Service};
 /// The timeout of a request that is not a watch.
 const LIMIT: Duration = Duration::from_secs(20);
 
+/// Whether an error is what the API server answers: not that it is busy, or cannot be asked.
+pub fn is_answer(error: &kube::Error) -> bool {
+    match error {
+        kube::Error::Api(status) => (400..500).contains(&status.code) && !matches!(status.code, 408 | 429),
+        _ => false,
+    }
+}
+
 /// A request in terms of RBAC.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ApiRequest {

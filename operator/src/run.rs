@@ -31,6 +31,9 @@ const FILLING: Duration = Duration::from_secs(60);
 /// How long running reconciles may take to end after a stop.
 const GRACE: Duration = Duration::from_secs(15);
 
+/// How long to wait for an API server that does not answer.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
+
 /// Why the operator ends without being stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -105,10 +108,17 @@ async fn act(
     admin.is_ready(false);
     metrics.leads();
     let (stopper, stopped) = watch::channel(false);
-    let asked = async { (openshift::pod_user(arguments.openshift, &client).await, gateway::gateways(&client).await) };
+    let asked = async {
+        let pod_user = until_answered(|| openshift::pod_user(arguments.openshift, &client)).await;
+        (pod_user, until_answered(|| gateway::gateways(&client)).await)
+    };
     let (pod_user, gateways) = tokio::select! {
         asked = asked => asked,
         lost = lease.keep() => return Err(lost.into()),
+        () = &mut stop => {
+            lease.release().await;
+            return Ok(());
+        }
     };
     let shared = Shared { gateways, ..shared(&arguments, client, metrics, identity, pod_user) };
     let (api_server, client) = (Arc::clone(&shared.api_server), shared.client.clone());
@@ -134,6 +144,17 @@ async fn act(
     }
     lease.release().await;
     Ok(())
+}
+
+/// Asks the API server until it answers: what it says holds until the operator ends.
+async fn until_answered<T>(ask: impl AsyncFn() -> Result<T, kube::Error>) -> T {
+    loop {
+        match ask().await {
+            Ok(answer) => return answer,
+            Err(error) => warn!(%error, "the API server does not say what the cluster has: asking again"),
+        }
+        tokio::time::sleep(ASK_AGAIN).await;
+    }
 }
 
 fn start(shared: &Shared, scopes: &[Scope], stopped: &watch::Receiver<bool>, admin: &Arc<Admin>) -> Vec<Running> {

@@ -137,7 +137,7 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         tokio::spawn(Arc::clone(&context.engines).run()),
         tokio::spawn(Arc::clone(&context.records).run()),
         tokio::spawn(hand_over_keys(Arc::clone(&context), for_keys)),
-        tokio::spawn(karpenter::follow(Arc::clone(&context), for_nodes)),
+        tokio::spawn(karpenter::follow(Arc::clone(&context), scope.clone(), for_nodes)),
     ];
     let for_reconciles = Arc::clone(&context);
     let controllers = Box::pin(async move {

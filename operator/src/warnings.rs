@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, ListParams};
+use tracing::warn;
 
 use crate::requests::within_limit;
 
@@ -26,22 +27,24 @@ pub struct Warning {
     pub message: String,
 }
 
-/// The warnings about one object, the most recent last.
-///
-/// # Errors
-///
-/// The error of the API server.
-pub async fn of(client: &Client, namespace: &str, uid: &str) -> Result<Vec<Warning>, kube::Error> {
+/// The warnings about one object, the most recent last. They are only for messages: none if they cannot be read.
+pub async fn of(client: &Client, namespace: &str, uid: &str) -> Vec<Warning> {
     let events: Api<Event> = Api::namespaced(client.clone(), namespace);
     let about = ListParams::default().fields(&format!("involvedObject.uid={uid},type=Warning")).limit(MAX_EVENTS);
-    let mut found = within_limit(events.list(&about)).await?.items;
+    let mut found = match within_limit(events.list(&about)).await {
+        Ok(found) => found.items,
+        Err(error) => {
+            warn!(namespace, pod_uid = uid, %error, "events of a pod not read: the status does not say why it is stuck");
+            return Vec::new();
+        }
+    };
     found.sort_by_key(|event| event.last_timestamp.clone().or_else(|| event.metadata.creation_timestamp.clone()));
     let warning = |event: Event| Warning {
         uid: uid.to_owned(),
         reason: event.reason.unwrap_or_default(),
         message: event.message.unwrap_or_default(),
     };
-    Ok(found.into_iter().map(warning).collect())
+    found.into_iter().map(warning).collect()
 }
 
 /// The time until events are read again. Events are not watched, and are read less often the longer the object has been

@@ -41,6 +41,14 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// Whether it has this namespace.
+    pub fn has(&self, namespace: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Namespace(only) => only == namespace,
+        }
+    }
+
     /// The API for one kind of object in this scope.
     pub fn api<K>(&self, client: &Client) -> Api<K>
     where

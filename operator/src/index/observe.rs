@@ -147,7 +147,7 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
         jobs,
     };
     if let Some(uid) = stuck(&observed).and_then(|pod| pod.metadata.uid.clone()) {
-        observed.warnings = warnings::of(&context.client, namespace, &uid).await?;
+        observed.warnings = warnings::of(&context.client, namespace, &uid).await;
     }
     Ok(observed)
 }

@@ -2,6 +2,7 @@
 
 mod obstacles;
 
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use ragengine_operator_api::{
     CONFIRM_DELETE_ANNOTATION, INDEX_FINALIZER, Index, IndexStatus, Reason, SyncResult, is_paused,
@@ -9,11 +10,13 @@ use ragengine_operator_api::{
 
 use super::desired_revision::{DesiredRevision, annotation, data_id, desired_revision};
 use super::observe::Observed;
+use super::settle::PATIENCE;
 use super::validate::Validated;
 use crate::finding::{Finding, Invalid};
 use crate::hash::hash;
 use crate::job::{self, Stage};
 use crate::pod::{PodOf, obstacle, of_job};
+use crate::ports::PORT;
 use crate::times::{later, retry_at};
 
 /// How long to wait for a Job that the cache does not show yet, before the next look.
@@ -161,6 +164,19 @@ fn desired_revision_of(input: PlanInput<'_>) -> Option<DesiredRevision> {
     Some(desired_revision(input.index, input.validated.ok()?, &input.observed.references, data_id, input.now))
 }
 
+/// Why the result of a Job that has ended cannot be read, after some attempts.
+fn unread(observed: &Observed, job: &Job) -> Option<Finding> {
+    let record = observed.record.as_ref()?;
+    let is_its = record.about.has_ended && record.about.sync_id == job::sync_id(job);
+    (is_its && record.failures >= PATIENCE).then(|| {
+        let message = format!(
+            "the synchronisation has ended, and the operator cannot read its result from the engine at port {PORT}: \
+             does a network policy let the operator's pods in?"
+        );
+        Finding::new(Reason::ServerUnreachable, message)
+    })
+}
+
 /// The plan while a Job runs, or has a result that is not in the status yet.
 fn running(input: PlanInput<'_>) -> Option<Plan> {
     let observed = input.observed;
@@ -170,7 +186,7 @@ fn running(input: PlanInput<'_>) -> Option<Plan> {
         return observed.is_lagging.then(|| Plan { look_again: later(input.now, LAG), ..rest(State::Running) });
     };
     if job::stage(found) != Stage::Running {
-        return Some(rest(State::AwaitingResult));
+        return Some(rest(unread(observed, found).map_or(State::AwaitingResult, State::Stuck)));
     }
     let name = found.metadata.name.as_deref().unwrap_or_default();
     let obstacle = of_job(&observed.pods, found).and_then(|pod| obstacle(pod, PodOf::Job(name), &observed.warnings));

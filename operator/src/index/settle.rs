@@ -23,7 +23,7 @@ use crate::job::{self, Stage};
 use crate::pod::of_job;
 
 /// After this many unanswered requests, a failed Job counts as failed even without a record of the engine.
-const PATIENCE: u32 = 3;
+pub(super) const PATIENCE: u32 = 3;
 /// The maximum length of the text that confirms deletions, in bytes.
 const MAX_CONFIRMATION: usize = 2000;
 /// The number of characters of a synchronisation's id that tell it apart from others of its Index.

@@ -11,7 +11,7 @@ use super::desired_revision::{DesiredRevision, data_id};
 use super::observe::Observed;
 use super::plan::{Plan, State};
 use crate::apply::Refused;
-use crate::finding::{Conditions, Finding, counted, refusal, shortened, unended};
+use crate::finding::{Conditions, Finding, counted, quoted, refusal, shortened, unended};
 use crate::job;
 use crate::rag_engine::settings::has_modes;
 use crate::times::whole_seconds;
@@ -202,7 +202,7 @@ fn progressing(input: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus
 
 /// The index serves its previous generation during the rebuild.
 fn rebuilding(next: &GrowingGeneration) -> Finding {
-    let waiting = |error: &String| format!(". The rebuild is waiting: {}", shortened(error, 500));
+    let waiting = |error: &String| format!(". The rebuild is waiting: {}", quoted(error, 200));
     let waits = next.error.as_ref().map_or_else(String::new, waiting);
     let (documents, total) = (next.documents, next.total);
     Finding::new(

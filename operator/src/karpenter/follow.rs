@@ -1,5 +1,5 @@
 //! Wakes the engines that a change of a NodeClaim concerns, and all engines with a machine type when NodeClaims appear in
-//! the cluster or disappear from it. The reconciles read the NodeClaims themselves.
+//! the cluster or disappear from it. The reconciles read the NodeClaims themselves. Deletes those without an engine.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -17,11 +17,12 @@ use ragengine_operator_api::RagEngine;
 use tokio::time::MissedTickBehavior;
 use tracing::{info, warn};
 
+use super::orphans::{Made, Orphans};
 use super::{NodeClaim, is_served};
 use crate::context::Context;
-use crate::names::{Identity, NODE_OF, Owner};
+use crate::names::{Identity, NODE_OF};
 use crate::rag_engine::nodes::{is_held, wants};
-use crate::watches::{Wake, log_failure};
+use crate::watches::{Scope, Wake, log_failure};
 
 /// How often the operator asks whether the cluster has NodeClaims.
 const ASK_AGAIN: Duration = Duration::from_secs(30);
@@ -31,13 +32,14 @@ const PAGE: u32 = 100;
 type Claims = Pin<Box<dyn Stream<Item = watcher::Result<Event<NodeClaim>>> + Send>>;
 
 /// Runs as long as the controllers of a scope. Without a node class there is nothing to follow.
-pub(crate) async fn follow(context: Arc<Context>, wake: Wake) {
+pub(crate) async fn follow(context: Arc<Context>, scope: Scope, wake: Wake) {
     if context.defaults.node_class.is_none() {
         return;
     }
     let mut ask = tokio::time::interval(ASK_AGAIN);
     ask.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut claims, mut seen, mut was_served): (Option<Claims>, Seen, Option<bool>) = Default::default();
+    let mut orphans = Orphans::default();
     loop {
         tokio::select! {
             _ = ask.tick() => match is_served(&context.client).await {
@@ -47,7 +49,8 @@ pub(crate) async fn follow(context: Arc<Context>, wake: Wake) {
                     (claims, seen) = (is_served.then(|| watch(&context)), Seen::default());
                     wake_all(&context, &wake).await;
                 }
-                Ok(_) => {}
+                Ok(true) => orphans.delete(&context.client, seen.without_engine(&context, &scope)).await,
+                Ok(false) => {}
                 Err(error) => warn!(%error, "the API server does not say whether the cluster has NodeClaims"),
             },
             event = next(&mut claims) => {
@@ -56,16 +59,20 @@ pub(crate) async fn follow(context: Arc<Context>, wake: Wake) {
                     context.metrics.watch_failed(&resource);
                     log_failure(&resource, error);
                 }
-                for owner in event.map(|event| seen.concerned(event)).unwrap_or_default() {
+                for engine in event.map(|event| seen.concerned(event)).unwrap_or_default() {
                     // An engine of another operator, or one that is gone.
-                    let engine = ObjectRef::<RagEngine>::new(&owner.name).within(&owner.namespace);
-                    if context.engine_store.get(&engine).is_some() {
-                        wake.send(&owner).await;
+                    if known(&context, &engine).is_some() {
+                        wake.send(&engine.owner()).await;
                     }
                 }
             }
         }
     }
+}
+
+/// The engine of this name, which may be another one by now.
+fn known(context: &Context, engine: &Identity) -> Option<Arc<RagEngine>> {
+    context.engine_store.get(&ObjectRef::<RagEngine>::new(&engine.name).within(&engine.namespace))
 }
 
 fn watch(context: &Context) -> Claims {
@@ -89,35 +96,60 @@ async fn wake_all(context: &Context, wake: &Wake) {
     }
 }
 
-/// What was seen of each NodeClaim, by name: a hash of what its engine's status depends on. Karpenter changes other
-/// fields whenever a pod of the node changes.
+/// What was seen of each NodeClaim, by name.
 #[derive(Default)]
 struct Seen {
-    claims: HashMap<String, (Option<Owner>, u64)>,
-    before: HashMap<String, (Option<Owner>, u64)>,
+    claims: HashMap<String, SeenClaim>,
+    before: HashMap<String, SeenClaim>,
+}
+
+#[derive(Clone, PartialEq)]
+struct SeenClaim {
+    engine: Option<Identity>,
+    uid: Option<String>,
+    is_going: bool,
+    /// A hash of what its engine's status depends on. Karpenter changes other fields whenever a pod of the node changes.
+    hash: u64,
 }
 
 impl Seen {
     /// The engines that an event concerns.
-    fn concerned(&mut self, event: Event<NodeClaim>) -> Vec<Owner> {
+    fn concerned(&mut self, event: Event<NodeClaim>) -> Vec<Identity> {
         match event {
             Event::Init => {
                 self.before = std::mem::take(&mut self.claims);
                 Vec::new()
             }
             Event::InitApply(claim) | Event::Apply(claim) => self.saw(&claim).into_iter().collect(),
-            Event::Delete(claim) => self.claims.remove(claim.name()).and_then(|(owner, _)| owner).into_iter().collect(),
-            Event::InitDone => std::mem::take(&mut self.before).into_values().filter_map(|(owner, _)| owner).collect(),
+            Event::Delete(claim) => self.claims.remove(claim.name()).and_then(|seen| seen.engine).into_iter().collect(),
+            Event::InitDone => std::mem::take(&mut self.before).into_values().filter_map(|seen| seen.engine).collect(),
         }
     }
 
-    fn saw(&mut self, claim: &NodeClaim) -> Option<Owner> {
+    fn saw(&mut self, claim: &NodeClaim) -> Option<Identity> {
         let mut hasher = DefaultHasher::new();
-        (&claim.metadata.uid, claim.is_going(), &claim.status).hash(&mut hasher);
-        let now = (Owner::of_node_claim(&claim.metadata), hasher.finish());
+        claim.status.hash(&mut hasher);
+        let now = SeenClaim {
+            engine: Identity::of_node_claim(&claim.metadata),
+            uid: claim.metadata.uid.clone(),
+            is_going: claim.is_going(),
+            hash: hasher.finish(),
+        };
         let before = self.before.remove(claim.name());
         let before = self.claims.insert(claim.name().to_owned(), now.clone()).or(before);
-        if before.as_ref() == Some(&now) { None } else { now.0 }
+        if before.as_ref() == Some(&now) { None } else { now.engine }
+    }
+
+    /// The NodeClaims of this scope whose engine is not known.
+    fn without_engine(&self, context: &Context, scope: &Scope) -> Vec<Made> {
+        let made = |(name, seen): (&String, &SeenClaim)| {
+            let (engine, uid) = (seen.engine.clone()?, seen.uid.clone()?);
+            let is_known =
+                known(context, &engine).is_some_and(|known| known.metadata.uid.as_ref() == Some(&engine.uid));
+            let is_orphan = !seen.is_going && !is_known && scope.has(&engine.namespace);
+            is_orphan.then(|| Made { name: name.clone(), uid, engine })
+        };
+        self.claims.iter().filter_map(made).collect()
     }
 }
 

@@ -133,12 +133,15 @@ pub struct Users<'a> {
 
 /// Whether a NodeClaim that is not desired may go. `claims` are the desired ones that exist.
 ///
-/// When all of these have their nodes, it stays while a pod serves on its node, until the Deployment is complete: the
+/// Without a node it goes. When all of the desired ones have their nodes, it stays while a pod serves on its node, until the Deployment is complete: the
 /// pod may be the only one, such as before the first pod of a new version serves. Before they have their nodes, it goes
 /// only if no pod can be on its node any more, because it may be what keeps the others from getting theirs, such as by
 /// a quota.
 pub fn may_go(old: &NodeClaim, desired: &[NodeClaim], claims: &[NodeClaim], users: Users<'_>) -> bool {
     let node = old.node();
+    if node.is_none() && !old.is_ready() {
+        return true;
+    }
     let is_there = |pod: &&Arc<Pod>| node.is_some() && pod::node(pod) == node && pod::is_alive(pod);
     let mut on_its_node = users.pods.iter().filter(is_there);
     let is_ready = |wanted: &NodeClaim| claims.iter().any(|found| found.name() == wanted.name() && found.is_ready());

@@ -193,8 +193,7 @@ pub async fn observe(
     }
     observed.nodes = nodes::observe(context, engine).await.map_err(Error::Nodes)?;
     for uid in stuck(&observed, engine.spec.replicas) {
-        let found = warnings::of(&context.client, &identity.namespace, &uid).await;
-        observed.warnings.extend(found.map_err(Error::Observe)?);
+        observed.warnings.extend(warnings::of(&context.client, &identity.namespace, &uid).await);
     }
     Ok(observed)
 }

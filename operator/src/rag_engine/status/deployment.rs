@@ -3,7 +3,7 @@ use ragengine_client::wire::ProblemKind;
 use ragengine_operator_api::Reason;
 
 use super::step::{Clients, Step};
-use crate::finding::Finding;
+use crate::finding::{Finding, quoted};
 use crate::pod;
 use crate::rag_engine::observe::Observed;
 
@@ -101,7 +101,7 @@ fn starting(observed: &Observed) -> Finding {
     match (loading, pod::current(&observed.pods)) {
         (Some(problem), _) => {
             let what = if problem.kind == ProblemKind::LoadingModel { "the embedding model" } else { "its indexes" };
-            Finding::new(Reason::Starting, format!("the server is loading {what}: {}", problem.detail))
+            Finding::new(Reason::Starting, format!("the server is loading {what}: {}", quoted(&problem.detail, 200)))
         }
         (None, Some(pod)) if pod::has_begun(pod) => {
             Finding::new(Reason::Starting, "the server is starting: its container runs and does not answer yet")

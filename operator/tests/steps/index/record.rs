@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
 use axum::{Json, Router};
 use parking_lot::Mutex;
@@ -13,7 +13,7 @@ use ragengine_operator::server_token::ServerToken;
 use serde_json::{Value, json};
 
 use super::cases::source;
-use super::fixture::{finish, label, manifest, only_job, ready, server};
+use super::fixture::{condition, finish, label, manifest, only_job, ready, server};
 use super::real_server::{serve, until};
 use crate::controller::Controller;
 use crate::fixture::defaults;
@@ -93,6 +93,24 @@ async fn progress_and_result_come_from_the_engines_record() {
     assert_eq!((status()["done"].clone(), status()["lastSync"]["id"].clone()), (Value::Null, json!(sync_id)));
     let text = controller.context.metrics.text();
     assert!(text.contains(r#"ragengine_operator_index_syncs_total{result="succeeded"} 1"#), "{text}");
+    answering.abort();
+    controller.stop().await;
+}
+
+/// A network policy may let the operator in at the port of the status only.
+#[tokio::test]
+async fn a_result_that_cannot_be_read_is_not_waited_for_silently() {
+    let server = server();
+    let router = Router::new().route("/indexes/{name}/sources", get(async || StatusCode::BAD_GATEWAY));
+    let answering = serve(&server, "127.83.12.10", router).await;
+    server.put("indexes", manifest("handbook", "{}"));
+    let controller = Controller::start(&server);
+    until("a Job", &server, || !server.names("jobs").is_empty()).await;
+    assert_eq!(ready(&server, "handbook"), "False Syncing");
+    finish(&server, &only_job(&server), "Complete");
+    until("ServerUnreachable", &server, || ready(&server, "handbook") == "False ServerUnreachable").await;
+    let (status, _, message) = condition(&server, "handbook", "Degraded");
+    assert!(status == "True" && message.contains("port 5000"), "{message}");
     answering.abort();
     controller.stop().await;
 }

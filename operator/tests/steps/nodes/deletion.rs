@@ -19,6 +19,29 @@ async fn they_are_deleted_and_then_the_engine_goes() {
     controller.stop().await;
 }
 
+/// Whoever may write a RAGEngine can take its finalizer away. Its machines would run on.
+#[tokio::test(start_paused = true)]
+async fn they_are_deleted_when_the_engine_went_without_its_finalizer() {
+    let server = karpenter_with(LARGE);
+    let controller = start(&server);
+    let name = until_claims(&server, 1).await.remove(0);
+    pass(A_WHILE).await;
+    server.edit("ragengines", "docs", |engine| {
+        engine["metadata"]["annotations"] = json!({"ragengine.dev/paused": "true"});
+        engine["metadata"]["finalizers"] = json!([]);
+    });
+    pass(A_WHILE).await;
+    server.delete("ragengines", "docs");
+    assert!(server.get("ragengines", "docs").is_none(), "nothing holds it");
+    // Broken is not gone.
+    server.fail("list", "ragengines", usize::MAX, Fault::Refusal(500, "not now"));
+    pass(LONG).await;
+    assert_eq!(claims(&server), [name]);
+    server.recover();
+    until_claims(&server, 0).await;
+    controller.stop().await;
+}
+
 /// Karpenter holds a NodeClaim until its node is gone. Nothing is left for the operator to do, so a cluster whose
 /// Karpenter does not run can delete the engine and its namespace.
 #[tokio::test(start_paused = true)]
