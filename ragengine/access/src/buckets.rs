@@ -31,7 +31,7 @@ struct Buckets {
 
 /// A bucket is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many requests of this caller: send it again after {retry_after_s} s")]
+#[error("the caller has sent too many requests: try again in {retry_after_s} s")]
 pub struct Empty {
     /// When it has a token again, in seconds from now.
     pub retry_after_s: u32,

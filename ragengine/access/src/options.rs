@@ -81,7 +81,7 @@ pub enum AuthError {
     #[error("auth.jwt has too many issuers")]
     TooManyIssuers,
     /// The address of an issuer's keys is invalid. It is not quoted.
-    #[error("auth.jwt: a jwksUrl is not an address without a password such as https://HOST/jwks.json")]
+    #[error("auth.jwt: jwksUrl must be an address such as https://HOST/jwks.json, without a password")]
     KeysUrl,
     /// The client for addresses cannot be made.
     #[error("auth.jwt: the client cannot be made: {0}")]

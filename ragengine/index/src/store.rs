@@ -56,8 +56,8 @@ pub enum StoreError {
     Damaged(String),
     /// The list of indexes is missing, damaged or outdated. The text continues the message.
     #[error(
-        "the list of indexes (catalog.redb) {0}. Nothing was deleted. Restore the file from when the server last ran, \
-         or set this data folder aside, start with an empty one and restore the newest backup"
+        "the list of indexes (catalog.redb) {0}. Nothing was deleted. Restore the file from the newest snapshot \
+         of the volume. Or move this data folder away, start with an empty one, and restore the newest backup"
     )]
     Catalog(String),
     /// The disk is full.

@@ -12,7 +12,10 @@ pub struct Rate(Option<TokenBuckets>);
 
 /// A caller has sent too many chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many chats of this caller: send it again after {} s (limits.chatsPerMinutePerCaller)", .0.retry_after_s)]
+#[error(
+    "the caller has sent more chats than limits.chatsPerMinutePerCaller allows: try again in {} s",
+    .0.retry_after_s
+)]
 pub struct TooMany(Empty);
 
 impl Rate {

@@ -80,7 +80,10 @@ fn authorities(files: &[PathBuf]) -> anyhow::Result<Option<Vec<u8>>> {
 pub fn with_advice(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<ClientError>() {
         Some(refused) if refused.is_unauthorized() => {
-            anyhow!("{refused}: give the token with --token-file PATH, or in {TOKEN_VARIABLE}")
+            anyhow!(
+                "{refused}: give the server's write token, with --token-file PATH or in {TOKEN_VARIABLE} (migrate: \
+                 --from-token-file and --to-token-file; a task: writeToken)"
+            )
         }
         Some(untrusted @ ClientError::Untrusted { .. }) => {
             anyhow!(
@@ -89,7 +92,7 @@ pub fn with_advice(error: anyhow::Error) -> anyhow::Error {
             )
         }
         Some(unreachable) if unreachable.is_unreachable() => {
-            anyhow!("{unreachable}: start the server with `ragengine serve`, or give another URL with --server")
+            anyhow!("{unreachable}: start the server with `ragengine serve`, or correct the URL")
         }
         _ => error,
     }

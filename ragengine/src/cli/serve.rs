@@ -105,14 +105,15 @@ async fn serve_admin(app: &Arc<App>, address: Option<SocketAddr>) -> anyhow::Res
     })
 }
 
-/// Logs a warning when there is no write token and the address is not a loopback address.
+/// Logs a warning when writers need neither a token nor a name, and the address is not a loopback address.
 fn warn_of_open_writes(app: &App) {
     let address = app.settings.listen;
-    if app.write_token.is_none() && !address.ip().to_canonical().is_loopback() {
+    let knows_writers = app.write_token.is_some() || !app.settings.auth.modes.is_empty();
+    if !knows_writers && !address.ip().to_canonical().is_loopback() {
         warn!(
             %address,
-            "any client can add, delete and download all documents: set auth.writeToken, or set listen (or LISTEN) to \
-             a loopback address such as 127.0.0.1:5000"
+            "any client can add, delete and download all documents: set auth.writeToken or auth.modes, or set listen \
+             (or LISTEN) to a loopback address such as 127.0.0.1:5000"
         );
     }
 }

@@ -14,7 +14,9 @@ pub enum Stranger {
     )]
     Host,
     /// There is no Host, or more than one.
-    #[error("the request must have exactly one Host header: send a name of the server, which allowedHosts may contain")]
+    #[error(
+        "the request must have exactly one Host header: send localhost, the server's address, or a name in allowedHosts"
+    )]
     NoHost,
     /// A page of another site sent the request.
     #[error(

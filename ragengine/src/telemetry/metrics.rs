@@ -40,7 +40,7 @@ metrics! {
         /// `retrieval`, `feedback`, `recency`, `rerank`, `diversity`, `interactions`, `postprocess`, `citations` or `guardrails`;
         /// `outcome` is `done`, `unchanged` (nothing to do), `off`, `hit`, `miss` and `bypass` (of the cache), `failed`, `timeout`, `nonsense` (the reply of a
         /// reranker names no passage), `dropped` (nothing near enough was found with the filter), `rejected` (the
-        /// answer cites nothing) `insufficient` (the answer says that the documents do not suffice), `redacted` and `blocked` (by guardrails)
+        /// answer cites nothing), `insufficient` (the answer says that the documents do not suffice), `redacted` and `blocked` (by guardrails)
         /// or `refused` (over the limit of the caller).
         pipeline_stages_total: Counters["endpoint", "stage", "outcome"],
         /// How well cited passages support the sentences that cite them, 0 to 1: the least similarity of one of them.

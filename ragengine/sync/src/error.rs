@@ -14,9 +14,7 @@ pub enum SyncError {
     #[error("another synchronisation is using this source: {0}")]
     Busy(ClientError),
     /// Sources of a deleted owner still exist.
-    #[error(
-        "source {name} and {others} others exist after their deletion: stop the program that adds documents to them"
-    )]
+    #[error("source {name}{} has documents again after its deletion: stop the program that adds them", and_more(*.others))]
     Remains {
         /// The first of them.
         name: String,
@@ -26,6 +24,10 @@ pub enum SyncError {
     /// The process that parses files cannot be started.
     #[error("the process that parses files cannot be started: {0}")]
     Reader(String),
+}
+
+fn and_more(others: usize) -> String {
+    if others == 0 { String::new() } else { format!(" (and {others} more)") }
 }
 
 impl SyncError {

@@ -84,8 +84,8 @@ pub struct LocalEmbedding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub passage_prefix: Option<String>,
-    /// Whether each chunk is embedded with the name of its document: `title` of its metadata, else `path`. Questions
-    /// that name their subject find more. A change embeds all indexes again. Default: false.
+    /// Whether each chunk is embedded with the name of its document: the words of `path` in its metadata, and `title`.
+    /// Questions that name their subject find more. A change embeds all indexes again. Default: false.
     #[serde(default)]
     pub document_names: bool,
 }
@@ -159,8 +159,8 @@ pub struct RemoteEmbedding {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     pub passage_prefix: String,
-    /// Whether each chunk is embedded with the name of its document: `title` of its metadata, else `path`. Questions
-    /// that name their subject find more. A change embeds all indexes again. Default: false.
+    /// Whether each chunk is embedded with the name of its document: the words of `path` in its metadata, and `title`.
+    /// Questions that name their subject find more. A change embeds all indexes again. Default: false.
     #[serde(default)]
     pub document_names: bool,
 }

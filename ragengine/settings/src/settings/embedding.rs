@@ -82,8 +82,8 @@ pub struct LocalEmbedding {
     /// Text put before every chunk. Default: what the model's files or its family specify.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passage_prefix: Option<String>,
-    /// Whether each chunk is embedded with the name of its document: `title` of the metadata, else `path`. Questions
-    /// that name their subject find more. A change embeds all indexes again.
+    /// Whether each chunk is embedded with the name of its document: the words of `path` in its metadata, and
+    /// `title`. Questions that name their subject find more. A change embeds all indexes again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub document_names: bool,
     /// Maximum number of queries that wait for a thread. Further queries get a 429.
