@@ -19,9 +19,6 @@ pub enum BuildError {
 /// Why a reconcile failed, by step.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The events of a pod or claim could not be read.
-    #[error("cannot read the events of a pod or claim: {0}")]
-    Observe(#[source] kube::Error),
     /// The NodeClaims could not be read.
     #[error("cannot read the NodeClaims of the engine: {0}")]
     Nodes(#[source] kube::Error),
@@ -40,7 +37,7 @@ impl Error {
     /// The kind of failure, as a metric label.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Observe(error) | Self::Nodes(error) | Self::Status(error) => kind(error),
+            Self::Nodes(error) | Self::Status(error) => kind(error),
             Self::Build(_) => "build",
             Self::Apply(ApplyError::Refused(_)) => "api_refused",
             Self::Apply(ApplyError::Failed { source, .. }) => kind(source),

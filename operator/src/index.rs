@@ -38,7 +38,7 @@ pub async fn reconcile(index: &Index, context: &Context) -> Result<Action, Error
     let validated = validate::validate(index, &context.defaults.allowed_ranges, now);
     let engine = observe::engine_of(context, index);
     context.referrers.set(identity.owner(), observe::referred(index, engine.as_deref()));
-    let observed = observe::observe(context, index).await.map_err(Error::Observe)?;
+    let observed = observe::observe(context, index).await;
 
     let before = context.index_statuses.last(&identity.uid, index.status.as_ref());
     let settled = settle::settle(index, &observed, &before, &time);

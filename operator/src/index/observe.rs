@@ -112,11 +112,7 @@ fn certificates(engine: &RagEngine) -> Option<String> {
 }
 
 /// Observes everything that belongs to an Index.
-///
-/// # Errors
-///
-/// The error of the API server when events are listed.
-pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube::Error> {
+pub async fn observe(context: &Context, index: &Index) -> Observed {
     let identity = IndexIdentity::of(index);
     let caches = &context.caches;
     let namespace = identity.namespace.as_str();
@@ -149,7 +145,7 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
     if let Some(uid) = stuck(&observed).and_then(|pod| pod.metadata.uid.clone()) {
         observed.warnings = warnings::of(&context.client, namespace, &uid).await;
     }
-    Ok(observed)
+    observed
 }
 
 /// Whether the limit of concurrent Jobs is reached, in total or in this namespace. A namespace gets at most half of the

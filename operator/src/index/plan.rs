@@ -168,7 +168,8 @@ fn desired_revision_of(input: PlanInput<'_>) -> Option<DesiredRevision> {
 fn unread(observed: &Observed, job: &Job) -> Option<Finding> {
     let record = observed.record.as_ref()?;
     let is_its = record.about.has_ended && record.about.sync_id == job::sync_id(job);
-    (is_its && record.failures >= PATIENCE).then(|| {
+    // A server that starts does not answer either.
+    (is_its && record.failures >= PATIENCE && observed.server_is_ready).then(|| {
         let message = format!(
             "the synchronisation has ended, and the operator cannot read its result from the engine at port {PORT}: \
              does a network policy let the operator's pods in?"

@@ -100,12 +100,7 @@ impl Attempted {
 pub async fn apply(context: &Context, engine: &RagEngine, prepared: Prepared) -> Attempted {
     let identity = &Identity::of(engine);
     let writer = Writer { client: &context.client, memory: &context.memory, identity };
-    let nodes = NodeWriter {
-        client: &context.client,
-        attempts: &context.attempts,
-        engine,
-        most: context.defaults.node_limits.most,
-    };
+    let nodes = NodeWriter { client: &context.client, attempts: &context.attempts, engine };
     let (observed, work) = prepared.into_parts();
     match work {
         Work::Leave(hold) => Attempted::of(observed, hold, Outcomes::default()),

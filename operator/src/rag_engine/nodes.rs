@@ -294,6 +294,9 @@ mod tests {
             assert_eq!(may_go(&claim("old", "large", true), new, new, users), expected, "{what}");
         }
         let (pods, live) = ([serving], deployment("RollingUpdate", &rolling));
+        let never_there = claim("old", "large", false);
+        let (new, users) = (std::slice::from_ref(&pending), Users { pods: &pods, deployment: Some(&live) });
+        assert!(may_go(&never_there, new, new, users), "it never got a node");
         let old = claim("old", "large", true);
         assert!(!may_go(&old, &[], &[], Users { pods: &pods, deployment: Some(&live) }), "none is desired any more");
         assert!(may_go(&old, &[], &[], Users { pods: &[], deployment: None }), "stopped");

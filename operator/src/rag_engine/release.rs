@@ -36,11 +36,6 @@ async fn delete_node_claims(engine: &RagEngine, context: &Context) -> Result<(),
         Listing::Claims(claims) => claims,
         Listing::Unreadable(why) => return Err(ApplyError::Refused(super::nodes::unreadable(&why)).into()),
     };
-    let writer = NodeWriter {
-        client: &context.client,
-        attempts: &context.attempts,
-        engine,
-        most: context.defaults.node_limits.most,
-    };
+    let writer = NodeWriter { client: &context.client, attempts: &context.attempts, engine };
     Ok(writer.release(&claims).await?)
 }

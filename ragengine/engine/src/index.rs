@@ -141,6 +141,18 @@ impl Index {
         }
     }
 
+    /// Checks that no replica of an external index is known to be behind, whose lists would lack documents.
+    ///
+    /// # Errors
+    ///
+    /// An error that is temporary.
+    pub async fn require_all_replicas(&self) -> Result<(), IndexError> {
+        match self {
+            Self::Local(_) => Ok(()),
+            Self::External(index) => index.require_all_replicas().await,
+        }
+    }
+
     /// The index as the API describes it.
     ///
     /// # Errors

@@ -175,6 +175,10 @@ pub async fn backup(
     for index in &indexes {
         may(&caller, Action::Copy, Some(index.name()))?;
     }
+    // Before the reply begins, so that the client gets a status, and tries again.
+    for index in &indexes {
+        counted(&app, "backup", index.require_all_replicas().await)?;
+    }
     let (output, body) = BodyWriter::new();
     tokio::task::spawn_blocking(move || {
         let _turn = turn;

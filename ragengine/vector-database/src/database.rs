@@ -188,7 +188,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// If the database fails.
+    /// If the database fails, or a replica of Weaviate does not answer.
     pub async fn set_text(
         &self,
         collection: &CollectionName,
@@ -206,6 +206,13 @@ impl Database {
     /// If the database fails.
     pub async fn delete_object(&self, collection: &CollectionName, id: Uuid) -> Result<(), VectorDatabaseError> {
         to_database!(self, client => client.delete_object(collection, id))
+    }
+
+    /// Notes that a replica does not answer, and why.
+    pub fn one_is_missing(&self, error: &VectorDatabaseError) {
+        if let Self::Weaviate(client) = self {
+            client.one_is_missing(error);
+        }
     }
 
     /// Whether a replica may lack writes, as far as the writes of this client know.

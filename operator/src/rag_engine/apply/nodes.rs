@@ -20,8 +20,6 @@ pub struct NodeWriter<'a> {
     pub attempts: &'a Attempts,
     /// The engine.
     pub engine: &'a RagEngine,
-    /// The most nodes of one engine.
-    pub most: u32,
 }
 
 impl NodeWriter<'_> {
@@ -39,7 +37,7 @@ impl NodeWriter<'_> {
                 continue;
             }
             let uid = &self.identity().uid;
-            if self.has_room(desired, &nodes.claims) && self.attempts.is_due(uid, claim.name()) {
+            if self.attempts.is_due(uid, claim.name()) {
                 nodes.claims.push(self.make(claim).await?);
                 self.attempts.made(uid, claim.name());
             } else {
@@ -47,13 +45,6 @@ impl NodeWriter<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Whether another NodeClaim may be made. While nodes are replaced, an engine has those of one earlier specification
-    /// besides the desired ones. Otherwise, with each change it would get more.
-    fn has_room(&self, desired: &[NodeClaim], claims: &[NodeClaim]) -> bool {
-        let most = desired.len() + desired.len().max(self.most as usize);
-        claims.iter().filter(|claim| !claim.is_going()).count() < most
     }
 
     /// Deletes the NodeClaims that are not desired, once no pod needs them. The finalizer goes when none is left that

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
 use axum::{Json, Router};
 use parking_lot::Mutex;
-use ragengine_client::wire::{SourceDescription, SyncPhase};
+use ragengine_client::wire::{EngineStatus, SourceDescription, SyncPhase};
 use ragengine_operator::gateway::Gateways;
 use ragengine_operator::server_token::ServerToken;
 use serde_json::{Value, json};
@@ -101,12 +101,15 @@ async fn progress_and_result_come_from_the_engines_record() {
 #[tokio::test]
 async fn a_result_that_cannot_be_read_is_not_waited_for_silently() {
     let server = server();
-    let router = Router::new().route("/indexes/{name}/sources", get(async || StatusCode::BAD_GATEWAY));
-    let answering = serve(&server, "127.83.12.10", router).await;
+    let status = EngineStatus { ready: true, data_id: Some("data-1".to_owned()), ..EngineStatus::default() };
+    let router = Router::new()
+        .route("/indexes/{name}/sources", get(async || StatusCode::BAD_GATEWAY))
+        .route("/status", get(move || std::future::ready(Json(status.clone()))));
+    let answering = serve(&server, "127.83.12.11", router).await;
     server.put("indexes", manifest("handbook", "{}"));
     let controller = Controller::start(&server);
     until("a Job", &server, || !server.names("jobs").is_empty()).await;
-    assert_eq!(ready(&server, "handbook"), "False Syncing");
+    until("Syncing", &server, || ready(&server, "handbook") == "False Syncing").await;
     finish(&server, &only_job(&server), "Complete");
     until("ServerUnreachable", &server, || ready(&server, "handbook") == "False ServerUnreachable").await;
     let (status, _, message) = condition(&server, "handbook", "Degraded");

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use parking_lot::RwLock;
@@ -32,6 +33,8 @@ pub struct ExternalIndex {
     pub(super) background: BackgroundDistances,
     /// Held by a writer of this server, so that the documents of a request are compared with what others have written.
     pub(super) writing: Arc<Mutex<()>>,
+    /// Whether a change is left open, because a replica is behind that misses it.
+    pub(super) is_left_open: AtomicBool,
     pub(super) cursors: Cursors,
     pub(super) seen: RwLock<Seen>,
 }
@@ -96,6 +99,9 @@ impl ExternalIndex {
     /// fails.
     pub async fn version(&self) -> Result<Option<(Uuid, u64)>, IndexError> {
         let row = self.row().await?;
+        if self.engine.may_be_behind() {
+            return Ok(None);
+        }
         Ok((!row.is_changing).then_some((self.store_id, row.changes.unsigned_abs())))
     }
 

@@ -45,6 +45,7 @@ impl ExternalCatalog {
             analyzer: self.analyzer.clone(),
             background: Default::default(),
             writing: Default::default(),
+            is_left_open: Default::default(),
             cursors: Default::default(),
             seen: Default::default(),
         }))

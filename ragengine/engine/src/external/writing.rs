@@ -1,5 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use ragengine_compute as compute;
@@ -12,11 +14,18 @@ use ragengine_index::writer::{
 use ragengine_index::{Analyzer, IndexError, NamedText};
 use ragengine_stores::StoreError;
 use ragengine_vector_database::{Chunk, ChunkPlace, Document, DocumentRecord};
+use tracing::warn;
 
 use super::ExternalIndex;
 use super::chunks::hash_of;
 use super::fault::{of_catalogue, of_engine};
 use super::words::terms_of_chunk;
+
+/// How long a change may be left open, as in the catalogue.
+const LONGEST_CHANGE: Duration = Duration::from_secs(3600);
+
+/// How often it is asked whether all replicas have a change.
+const ASK_AGAIN: Duration = Duration::from_secs(10);
 
 /// Revisions that are written at the same time.
 const REVISIONS_AT_ONCE: usize = 16;
@@ -148,8 +157,10 @@ impl ExternalIndex {
             let _writing = writing;
             index.require_there(index.catalogue.begin_change(index.number).await).await?;
             let changed = change(Arc::clone(&index)).await;
-            // A replica that is behind does not find the change. So no answer is given again until an hour is over.
-            if index.engine.may_be_behind() {
+            // A replica that is behind does not find the change, so it is not over for readers. One open change is enough
+            // for all of them.
+            if index.engine.may_be_behind() && !index.is_left_open.swap(true, Ordering::AcqRel) {
+                tokio::spawn(Arc::clone(&index).end_when_all_have_it());
                 return changed;
             }
             // Also after an error, because some documents may be changed.
@@ -163,6 +174,19 @@ impl ExternalIndex {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(_) => Err(IndexError::ShuttingDown),
             },
+        }
+    }
+
+    /// Ends a change when the replicas have it. The catalogue does not wait longer than an hour.
+    async fn end_when_all_have_it(self: Arc<Self>) {
+        let began = Instant::now();
+        while self.engine.require_all_replicas().await.is_err() && began.elapsed() < LONGEST_CHANGE {
+            tokio::time::sleep(ASK_AGAIN).await;
+        }
+        self.is_left_open.store(false, Ordering::Release);
+        if let Err(error) = self.catalogue.end_change(self.number).await {
+            let (index, kind) = (self.name(), error.kind());
+            warn!(index, kind, "the end of a change was not noted: it ends an hour after its beginning");
         }
     }
 

@@ -97,7 +97,15 @@ impl Index {
         }
         // Another writer may replace the document now, so only this property is written, and it names its content.
         let kept = document::kept_revision(content_hash, revision);
-        self.database.set_text(&self.collections.documents, record.id, Property::REVISION, &kept).await
+        let set = self.database.set_text(&self.collections.documents, record.id, Property::REVISION, &kept).await;
+        set.or_else(|error| {
+            if !self.is_replicated || !error.is_temporary() {
+                return Err(error);
+            }
+            // The next ones do not wait as long.
+            self.database.one_is_missing(&error);
+            Ok(false)
+        })
     }
 
     fn searchable(&self, document: &Document) -> Result<Searchable, VectorDatabaseError> {

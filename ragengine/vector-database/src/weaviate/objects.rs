@@ -4,10 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use ragengine_errors::Logged as _;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tracing::debug;
 use uuid::Uuid;
 
 use super::body::{Message, shortened};
@@ -201,8 +199,7 @@ impl Client {
         Ok(object.map(|object| object.vector).filter(|vector| !vector.is_empty()))
     }
 
-    /// Sets a text of an object, and leaves its other properties as they are. Returns whether it was set: not if there is
-    /// no such object, or a replica does not answer.
+    /// Sets a text of an object, and leaves its other properties as they are. Returns whether there is such an object.
     ///
     /// Weaviate 1.35 takes an object for current on each replica that it changes, also if the replica missed an earlier
     /// write of it. So the object is read from all replicas before, which then have the latest write. A replica that
@@ -210,7 +207,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If Weaviate fails.
+    /// If Weaviate fails, or a replica does not answer.
     pub async fn set_text(
         &self,
         collection: &CollectionName,
@@ -221,10 +218,6 @@ impl Client {
         match self.bring_up_to_date(collection, id).await {
             Ok(Some(_)) => {}
             Ok(None) => return Ok(false),
-            Err(error) if error.is_temporary() => {
-                debug!(reason = error.for_log(), "text of an object not set: not all replicas have answered");
-                return Ok(false);
-            }
             Err(error) => return Err(error),
         }
         let id_text = id.to_string();

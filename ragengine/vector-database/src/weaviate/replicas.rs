@@ -153,20 +153,25 @@ impl<'a> Write<'a> {
     pub fn has_succeeded(&self) {
         if self.replicas == Replicas::All {
             self.client.all_answer();
-        } else if let Some(error) = &self.failure
-            && self.client.missing.one(Instant::now())
-        {
-            warn!(
-                reason = error.for_log(),
-                "a replica of the vector database does not answer: writes wait for a majority, and searches may miss \
-                 them until the replicas have exchanged them"
-            );
-            self.client.show_missing(1);
+        } else if let Some(error) = &self.failure {
+            self.client.one_is_missing(error);
         }
     }
 }
 
 impl Client {
+    /// Notes that a replica does not answer, and why.
+    pub fn one_is_missing(&self, error: &VectorDatabaseError) {
+        if self.missing.one(Instant::now()) {
+            warn!(
+                reason = error.for_log(),
+                "a replica of the vector database does not answer: writes wait for a majority, and searches may miss \
+                 them until the replicas have exchanged them"
+            );
+            self.show_missing(1);
+        }
+    }
+
     /// Notes that all replicas have answered.
     fn all_answer(&self) {
         if self.missing.none(Instant::now()) {

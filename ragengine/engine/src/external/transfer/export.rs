@@ -39,10 +39,6 @@ impl ExternalCatalog {
         reader_left: impl Future<Output = ()>,
     ) -> Result<W, IndexError> {
         let names = indexes.iter().map(|index| index.name().to_owned()).collect();
-        // Before anything is sent, so that the client gets an error with a status.
-        for index in indexes {
-            Handle::current().block_on(index.require_all_replicas())?;
-        }
         let mut archive = ArchiveWriter::begin(output, &Manifest::new(self.data_id(), names))?;
         let mut reader_left = pin!(reader_left);
         for index in indexes {
@@ -123,8 +119,12 @@ impl Rows {
 }
 
 impl ExternalIndex {
-    /// A list of a replica that is behind lacks documents.
-    async fn require_all_replicas(&self) -> Result<(), IndexError> {
+    /// Checks that no replica is known to be behind, whose lists would lack documents.
+    ///
+    /// # Errors
+    ///
+    /// An error that is temporary.
+    pub async fn require_all_replicas(&self) -> Result<(), IndexError> {
         self.engine.require_all_replicas().await.map_err(of_engine)
     }
 
